@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# Holds the crates of Cargo.lock to the newest database of security advisories (RustSec) on this machine. The caller is in
-# the project's folder, has `cargo deny` and python3 on its PATH, and a function `fail MESSAGE`.
+# Checks the crates of Cargo.lock against the newest database of security advisories (RustSec) on this machine. Requires the
+# project's folder as working folder, `cargo deny` and python3 on the PATH, and a function `fail MESSAGE`.
 
-# The name under which cargo-deny looks for the database of its default URL.
+# cargo-deny's folder name for the database of its default URL.
 database_name=advisory-db-3157b0e258782691
 
-# check_advisories FOLDER: keeps what it unpacks in the folder.
+# check_advisories FOLDER: unpacks the database into FOLDER.
 check_advisories() {
   local date database found
   check_exceptions deny.toml "$(date +%F)"
   found=$(advisory_databases) || exit 1
   if [[ -z $found ]]; then
-    [[ -z ${CI:-} ]] || fail "no database of advisories: none below ${CARGO_HOME:-~/.cargo}/advisory-dbs or
-../shared/advisories, and ADVISORY_DB names none. \`cargo deny fetch\` gets one; ADVISORY_DB is a git repository or a .tar.gz of one."
-    echo "no database of advisories on this machine: not checked" >&2
+    [[ -z ${CI:-} ]] || fail "no database of advisories: there is none below ${CARGO_HOME:-~/.cargo}/advisory-dbs or
+../shared/advisories, and ADVISORY_DB is not set. Run \`cargo deny fetch\`, or set ADVISORY_DB to a git repository or a .tar.gz of one."
+    echo "no database of advisories on this machine: skipped" >&2
     return
   fi
   read -r date database <<<"$(sort <<<"$found" | tail -n 1)"
@@ -23,23 +23,23 @@ check_advisories() {
   cargo deny --locked --offline --config "$1/deny.toml" check advisories
 }
 
-# A line `DATE PATH` for each database: those of cargo-deny itself, those beside the project, and ADVISORY_DB.
+# Prints `DATE PATH` for each database: those of cargo-deny, those beside the project, and ADVISORY_DB.
 advisory_databases() {
   local path
   for path in "${CARGO_HOME:-$HOME/.cargo}"/advisory-dbs/*/ ../shared/advisories/*.tar.gz ${ADVISORY_DB:+"$ADVISORY_DB"}; do
     if [[ -d $path/.git ]]; then
       printf '%s %s\n' "$(git -C "$path" log -1 --format=%cs)" "$path"
     elif [[ -f $path ]]; then
-      # Archives of git have the time of their commit on every file.
+      # In an archive of git, every file has the time of the commit.
       printf '%s %s\n' "$(tar -tvzf "$path" | awk '{ print $4 }' | sort | tail -n 1)" "$path"
     elif [[ $path == "${ADVISORY_DB:-}" ]]; then
-      fail "ADVISORY_DB: $path is not a git repository and not an archive."
+      fail "ADVISORY_DB: $path is neither a git repository nor an archive."
     fi
   done
 }
 
-# unpack_database SOURCE INTO: as the git repository that cargo-deny wants. How old it is has been printed; cargo-deny would
-# look at the time of the commit.
+# unpack_database SOURCE INTO: unpacks it as a git repository for cargo-deny. The new commit hides the age of the database, so
+# that the caller prints it.
 unpack_database() {
   local source=$1 into=$2
   rm -rf "$into"
@@ -49,7 +49,7 @@ unpack_database() {
   else
     tar -xzf "$source" -C "$into" --strip-components 1 --wildcards '*/crates'
   fi
-  # A hook of git names a repository of its own in the environment.
+  # In a git hook, environment variables name another repository.
   (
     unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
     git -C "$into" init --quiet
@@ -58,13 +58,13 @@ unpack_database() {
   )
 }
 
-# check_exceptions FILE TODAY: every ignored advisory has a reason that ends in `until YYYY-MM-DD`, and that day is to come.
+# check_exceptions FILE TODAY: every ignored advisory has a reason that ends in `until YYYY-MM-DD` with a future date.
 check_exceptions() {
   python3 - "$@" <<'PYTHON' || exit 1
 import re
 import sys
 
-# Python 3.10 has no reader of TOML; the list is short.
+# Python 3.10 cannot parse TOML; the list is simple.
 text = re.search(r"^\[advisories\]$(.*?)(?=^\[|\Z)", open(sys.argv[1]).read(), re.M | re.S)
 lines = [line for line in (text[1] if text else "").splitlines() if not line.lstrip().startswith("#")]
 ignored = re.search(r"ignore = \[(.*?)\]$", "\n".join(lines), re.M | re.S)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What a script shows of its steps. Steps go to stdout; messages go to stderr, because callers capture the output of some functions.
+# Prints a script's steps to stdout, and messages to stderr, because callers capture the output of some functions.
 
 step_title=""
 step_count=0
@@ -11,7 +11,7 @@ if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
   bold=$'\e[1m' green=$'\e[32m' plain=$'\e[0m'
 fi
 
-# step TITLE: ends the step before, and begins this one.
+# step TITLE: ends the previous step and begins this one.
 step() {
   end_step
   step_title=$1
@@ -37,7 +37,7 @@ seconds_since() {
   printf '%d.%d s' $((taken / 1000000)) $((taken / 100000 % 10))
 }
 
-# say_command COMMAND…: as it can be typed again.
+# say_command COMMAND…: prints it with shell quotes.
 say_command() {
   local typed
   printf -v typed ' %q' "$@"

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# A foundation and a broker that sells Redis on it, for one run of a script. All that is written is in the folder $work.
-# The caller is in the project's folder, has read processes.bash and toolchain.bash, and has the functions
-# `fail MESSAGE` and `say MESSAGE`.
+# Starts a foundation and a broker for Redis for one run of a script. Writes only to the folder $work.
+# Requires the project's folder as working folder, processes.bash, toolchain.bash, and the functions `fail MESSAGE` and
+# `say MESSAGE`.
 
-# The folder of this run, once there is one.
+# The folder of this run.
 work=""
-# More options of `odb-sandbox up`.
+# Further options of `odb-sandbox up`.
 sandbox_options=()
-# What the foundation has from the beginning.
+# The initial contents of the foundation.
 foundation_manifest=manifests/sandbox/foundation.yml
 
 build() {
@@ -16,7 +16,7 @@ build() {
   binaries=$(target_folder)/try
 }
 
-# It holds credentials: other users must not read it. --stop knows its own folders by the marker.
+# The folder contains credentials: other users must not read it. --stop accepts only folders with the marker.
 make_work_folder() {
   umask 077
   work=$(mktemp -d "${TMPDIR:-/tmp}/odb-try.XXXXXX")
@@ -32,7 +32,7 @@ start_foundation() {
   say "Cloud Controller $(known .cloud_controller.url), Director $(known .director.url)"
 }
 
-# known PATH: a value of foundation.json.
+# known PATH: prints a value of foundation.json.
 known() {
   jq -er "$1" "$ODB_FOUNDATION"
 }
@@ -55,7 +55,7 @@ random_word() {
   echo "${letters:0:$1}"
 }
 
-# The broker's template with this foundation's values. All happens inside this shell, so that no secret is ever an argument.
+# Prints the broker's configuration. No other program gets a secret as an argument.
 broker_configuration() {
   local text
   text=$(<manifests/sandbox/redis-broker.yml)
@@ -71,7 +71,7 @@ broker_configuration() {
   printf '%s\n' "$text"
 }
 
-# The same for the template of the errands.
+# Prints the errands' configuration.
 errands_configuration() {
   local text
   text=$(<manifests/sandbox/errands.yml)
@@ -81,7 +81,7 @@ errands_configuration() {
   printf '%s\n' "$text"
 }
 
-# fill_authority BLANKS: the foundation's certificate authority, each line as far in as the template's first.
+# fill_authority BLANKS: inserts the foundation's certificate authority with the indentation of the template.
 fill_authority() {
   local authority
   authority=$(known .ca_certificate)
@@ -89,7 +89,7 @@ fill_authority() {
   fill CA_CERTIFICATE "${authority//$'\n'/$'\n'"$1"}"
 }
 
-# What broker and errands authenticate with, and where.
+# Inserts the addresses of the upstreams and the broker's credentials.
 fill_credentials() {
   fill BROKER_USERNAME "$broker_username"
   fill BROKER_PASSWORD "$(<"$work/broker.password")"
@@ -99,12 +99,12 @@ fill_credentials() {
   fill_known CF_CLIENT_SECRET .cloud_controller.broker_client.secret
 }
 
-# fill NAME VALUE: puts the value in place of @NAME@ in the caller's text.
+# fill NAME VALUE: replaces @NAME@ in the caller's text.
 fill() {
   text=${text//"@$1@"/"$2"}
 }
 
-# fill_known NAME PATH: a value of foundation.json; quotes in it are escaped as the template's quotes want it.
+# fill_known NAME PATH: replaces @NAME@ with a value of foundation.json, escaped for the template's double quotes.
 fill_known() {
   local value
   value=$(known "$2 | strings | tojson | .[1:-1]")

@@ -1,4 +1,4 @@
-"""Holds idle connections over TLS to a broker until all are there, then ends.
+"""Opens COUNT idle TLS connections to a broker, then ends.
 
 hold_connections.py ADDRESS AUTHORITY COUNT
 """
@@ -11,7 +11,7 @@ address, authority, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 context = ssl.create_default_context(cafile=authority)
 held = []
 for number in range(count):
-    # One client may have half of all connections: these are four.
+    # One client can use half of all connections: these are four clients.
     client = f"127.0.0.{2 + number % 4}"
     raw = socket.create_connection((address, 8080), timeout=30, source_address=(client, 0))
     connection = context.wrap_socket(raw, server_hostname=address)

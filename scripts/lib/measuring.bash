@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# The caller and the files beside this one share its variables:
+# The callers and the other files in this folder use the variables:
 # shellcheck disable=SC2034,SC2154
-# What several measurements need. The caller has read foundation.bash and processes.bash, has the folder of the programs in
-# $binaries, and the functions `fail MESSAGE` and `say MESSAGE`.
+# Functions for several measurements. Requires foundation.bash, processes.bash, the folder of the programs in $binaries, and the
+# functions `fail MESSAGE` and `say MESSAGE`.
 
-# The fleet is the same each time.
+# A fixed seed: the fleet is the same in each run.
 random_seed=7
-# Nearly all of the 512 that a broker takes, from several clients, each of which may have half of them.
+# Nearly all of the broker's 512 connections, from several clients, because one client can use half of them.
 held_connections=500
 
-# fleet_of INSTANCES: a foundation with so many instances, and their broker.
+# fleet_of INSTANCES: starts a foundation and a broker with that many instances.
 fleet_of() {
   make_work_folder
   start_foundation
@@ -19,20 +19,20 @@ fleet_of() {
   restart_broker
 }
 
-# fill_fleet INSTANCES: a broker that runs is registered, and its service has so many instances.
+# fill_fleet INSTANCES: registers the running broker and creates that many instances.
 fill_fleet() {
   control=$(known .control)
   sandbox cf --as admin create-service-broker redis-broker "$broker_username" "$broker_url" \
     --password-file "$work/broker.password"
   sandbox cf --as admin enable-service-access redis
-  # The manifests of the fleet are made after those of these two.
+  # The manifests of these two are the templates of the fleet's manifests.
   sandbox cf create-service redis small pattern-small --wait
   sandbox cf create-service redis large pattern-large --wait
   sandbox seed --broker redis-broker --instances "$1" --random-seed "$random_seed"
 }
 
 sandbox() {
-  "$binaries/odb-sandbox" "$@" >/dev/null 2>&1 || fail "\`odb-sandbox $1\` has failed."
+  "$binaries/odb-sandbox" "$@" >/dev/null 2>&1 || fail "\`odb-sandbox $1\` failed."
 }
 
 restart_broker() {
@@ -45,12 +45,12 @@ broker_process() {
   cut -d " " -f 1 "$work/broker.process"
 }
 
-# peak_of PROCESS: in KiB, since it was last forgotten.
+# peak_of PROCESS: prints the peak memory in KiB since the last reset.
 peak_of() {
   status_of "$1" VmHWM
 }
 
-# resident PROCESS: in KiB.
+# resident PROCESS: prints the resident memory in KiB.
 resident() {
   status_of "$1" VmRSS
 }
@@ -64,7 +64,7 @@ forget_peak() {
   echo 5 >"/proc/$(broker_process)/clear_refs"
 }
 
-# cpu_time PROCESS: in milliseconds, of itself without its children.
+# cpu_time PROCESS: prints the CPU time in milliseconds, without child processes.
 cpu_time() {
   local stat fields
   stat=$(<"/proc/$1/stat")
@@ -72,7 +72,7 @@ cpu_time() {
   echo $(((fields[11] + fields[12]) * 1000 / $(getconf CLK_TCK)))
 }
 
-# In microseconds.
+# Prints the time in microseconds.
 now() {
   echo "${EPOCHREALTIME/[.,]/}"
 }
@@ -84,7 +84,7 @@ median() {
   echo "${sorted[$((${#sorted[@]} / 2))]}"
 }
 
-# tenths NUMBER UNIT: how many units, with one digit behind the point.
+# tenths NUMBER UNIT: prints NUMBER/UNIT with one decimal.
 tenths() {
   printf '%d.%d' $(($1 / $2)) $(($1 % $2 * 10 / $2))
 }

@@ -1,26 +1,26 @@
 # shellcheck shell=bash
-# The caller and the files beside this one share its variables:
+# The callers and the other files in this folder use the variables:
 # shellcheck disable=SC2034,SC2154
-# The broker, and a Go broker beside it where GO_BROKER names one: both on the same foundation, with the same configuration,
-# over plain HTTP. The caller has read measuring.bash.
+# Measures the broker, and a Go broker if GO_BROKER is set: both on the same foundation, with the same configuration, over plain
+# HTTP. Requires measuring.bash.
 
-# How often a start is measured.
+# The number of measured starts.
 starts=11
-# How many instances are ordered one after the other.
+# The number of instances to order one by one.
 provisions=100
-# How many are ordered at once.
+# The number of instances to order at once.
 clients=128
-# How many seconds requests are counted.
+# The duration of each request measurement, in seconds.
 duration=5
-# How many instances there are in the end.
+# The number of instances at the end.
 own_instances=5000
-# How often they are compared with the Director's deployments.
+# The number of comparisons with the Director's deployments.
 orphan_checks=10
 
 service_id=0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10
 plan_id=3b7e1f52-0f0c-4c55-8a5b-6f1f6a9c2d21
 
-# The rows in their order, and the cells of each: this broker's, then the Go broker's.
+# The rows in order, and the cells of each: this broker's, then the Go broker's.
 rows=()
 declare -A figures
 
@@ -84,7 +84,7 @@ measure_with_fleet() {
   note "$with: peak memory of it, MiB" "$(tenths "$(peak_of "$(broker_process)")" 1024)"
 }
 
-# measure_starts PROGRAM ROW: leaves the resident memory, in KiB, in $idle.
+# measure_starts PROGRAM ROW: sets $idle to the resident memory in KiB.
 measure_starts() {
   local times=() sizes=() start
   for ((start = 0; start < starts; start++)); do
@@ -95,8 +95,8 @@ measure_starts() {
   idle=$(median "${sizes[@]}")
 }
 
-# start_measured PROGRAM: how many microseconds from its execution to its first catalog. Without other processes in between:
-# one of them takes as long as the broker's start.
+# start_measured PROGRAM: prints the microseconds from its execution to its first catalog. It starts no other process, because
+# that takes as long as the broker's start.
 start_measured() {
   local began address status credentials command=("$1" serve --config "$work/broker.yml")
   [[ $1 != "${GO_BROKER:-}" ]] || command=("$1" -configFilePath "$work/broker.yml")
@@ -113,13 +113,13 @@ start_measured() {
   read -r -t 60 status <&5 || fail "$1 does not answer."
   echo $((${EPOCHREALTIME/[.,]/} - began))
   exec 5<&-
-  [[ $status == "HTTP/1.1 200"* ]] || fail "$1 answers its catalog with $status"
+  [[ $status == "HTTP/1.1 200"* ]] || fail "$1 answers a catalog request with $status"
 }
 
-# One after the other: how long the answer takes, and the processor time of the whole operation.
+# Orders one by one: measures the time of the answer and the CPU time of the whole operation.
 measure_provisions() {
   local before times
-  # The first one opens the connections.
+  # The first order opens the connections.
   order 1 1 >/dev/null
   await_quiet
   before=$(cpu_time "$(broker_process)")
@@ -143,7 +143,7 @@ measure_many_clients() {
   note "peak memory of them, MiB" "$(tenths "$(peak_of "$(broker_process)")" 1024)"
 }
 
-# measure_binds PROGRAM: on one instance, with an adapter that takes 100 ms.
+# measure_binds PROGRAM: binds one instance, with an adapter that takes 100 ms.
 measure_binds() {
   local instance rate
   cat >"$work/slow-adapter" <<SH
@@ -170,7 +170,7 @@ LUA
   mv "$work/broker.yml.quick" "$work/broker.yml"
 }
 
-# requests_per_second CONNECTIONS PATH [OPTION…]: all have to succeed.
+# requests_per_second CONNECTIONS PATH [OPTION…]: fails unless all requests succeed.
 requests_per_second() {
   local connections=$1 path=$2 report
   shift 2
@@ -184,14 +184,14 @@ requests_per_second() {
       rate = all / (seconds + 0) * unit
       printf rate < 1000 ? "%.1f" : "%.0f", rate
     }
-  ' <<<"$report" || fail "not every request for $path has succeeded: $report"
+  ' <<<"$report" || fail "requests for $path failed: $report"
 }
 
 authorization() {
   printf '%s:%s' "$broker_username" "$(<"$work/broker.password")" | base64 -w 0
 }
 
-# order COUNT AT_ONCE: new instances; prints the microseconds of each.
+# order COUNT AT_ONCE: orders instances and prints the microseconds of each.
 order() {
   local number answers
   for ((number = 0; number < $1; number++)); do
@@ -217,17 +217,17 @@ CURL
 await_success() {
   local deadline=$((SECONDS + 60))
   until request "/v2/service_instances/$1/last_operation" | grep -q '"succeeded"'; do
-    ((SECONDS < deadline)) || fail "the instance is not made in time."
+    ((SECONDS < deadline)) || fail "the instance was not created in time."
     sleep 0.1
   done
 }
 
-# Until the broker has done nothing for half a second.
+# Waits until the broker has been idle for half a second.
 await_quiet() {
   local before after deadline=$((SECONDS + 120))
   after=$(cpu_time "$(broker_process)")
   until [[ $after == "${before:-}" ]]; do
-    ((SECONDS < deadline)) || fail "the broker does not come to rest."
+    ((SECONDS < deadline)) || fail "the broker did not become idle in time."
     before=$after
     sleep 0.5
     after=$(cpu_time "$(broker_process)")
@@ -235,7 +235,7 @@ await_quiet() {
 }
 
 request() {
-  curl -sf -K "$work/broker.curl" "$broker_url$1" || fail "\`$1\` was not answered."
+  curl -sf -K "$work/broker.curl" "$broker_url$1" || fail "\`$1\` failed."
 }
 
 # note ROW FIGURE

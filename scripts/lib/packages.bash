@@ -1,21 +1,21 @@
 # shellcheck shell=bash
-# Installs what a command needs of Debian. The caller has a function `fail MESSAGE`.
+# Installs missing Debian packages. Requires a function `fail MESSAGE`.
 
-# install_missing "COMMAND PACKAGE…"…: the packages of those commands that are not there. Asks for root only then.
+# install_missing "COMMAND PACKAGE…"…: installs the packages of missing commands. Needs root only if a command is missing.
 install_missing() {
   local missing
   [[ -n $(missing_packages "$@") ]] || return 0
-  # Another run may be installing the same: wait for it, then look again.
+  # Another run may be installing the same packages: wait for it, then check again.
   exec 9<"${BASH_SOURCE[0]}"
   flock 9
   read -r -a missing <<<"$(missing_packages "$@")"
-  # What the packages start must not hold on to the lock.
+  # Services that the packages start must not inherit the lock.
   [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" 9<&-
   exec 9<&-
 }
 
 install_packages() {
-  command -v apt-get >/dev/null || fail "this is no Debian: please install $* yourself, and run this again."
+  command -v apt-get >/dev/null || fail "this is not Debian: install $* and run this script again."
   echo "installing $*" >&2
   as_root apt-get -q update
   as_root env DEBIAN_FRONTEND=noninteractive \
@@ -36,7 +36,7 @@ missing_packages() {
   done
 }
 
-# Debian keeps the programs of a PostgreSQL server off the PATH. What makes virtual environments is no program at all.
+# The programs of Debian's PostgreSQL server are not on the PATH, and python3-venv has no program.
 has_command() {
   case $1 in
     python3-venv) python3 -c "import ensurepip, venv" 2>/dev/null ;;
@@ -44,8 +44,7 @@ has_command() {
   esac
 }
 
-# stop_packaged SERVICE: only the programs are needed, and tests start their own. What the package has set up must not stay
-# running.
+# stop_packaged SERVICE: stops the service that the package started. Tests start their own processes.
 stop_packaged() {
   if [[ -d /run/systemd/system ]]; then
     as_root systemctl disable --now "$1"
@@ -60,6 +59,6 @@ as_root() {
   elif command -v sudo >/dev/null; then
     sudo "$@"
   else
-    fail "this needs root, and there is no sudo. Please run as root: $*"
+    fail "root is required and sudo is not installed. Run as root: $*"
   fi
 }

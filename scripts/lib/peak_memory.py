@@ -1,4 +1,4 @@
-"""Prints the most memory, in KiB, that a program takes for what it reads.
+"""Prints the peak memory in KiB of a program that reads INPUT on stdin.
 
 peak_memory.py INPUT PROGRAM [ARGUMENT…]
 """

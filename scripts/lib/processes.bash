@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Runs processes in the background and ends them again. RUN is a path without ending: the process and its start time are
-# in RUN.process, its output in RUN.out and RUN.log. The caller has a function `fail MESSAGE`.
+# Starts and stops background processes. RUN is a path without extension: RUN.process contains the process id and start time,
+# RUN.out and RUN.log the output. Requires a function `fail MESSAGE`.
 
-# run_in_background RUN COMMAND…: in a session of its own, which neither Ctrl-C nor a closed terminal reaches.
+# run_in_background RUN COMMAND…: starts COMMAND in a new session, which Ctrl-C and a closed terminal do not affect.
 run_in_background() {
   local run=$1 process
   shift
@@ -12,11 +12,11 @@ run_in_background() {
   disown "$process"
 }
 
-# start_time PROCESS: distinguishes it from a later process with the same id. Prints nothing when it has ended.
+# start_time PROCESS: distinguishes the process from a later one with the same id. Prints nothing if it has ended.
 start_time() {
   local stat fields
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
-  # The name of the program may hold spaces; the fields behind it are the state and, 19 further on, the start.
+  # The program's name may contain spaces. After it, field 0 is the state and field 19 the start time.
   read -r -a fields <<<"${stat##*) }"
   [[ ${fields[0]} == Z ]] || echo "${fields[19]}"
 }
@@ -29,18 +29,18 @@ runs() {
   [[ -n $started && $(start_time "$process") == "$started" ]]
 }
 
-# wait_until SECONDS RUN CONDITION…: the process is there until the condition holds.
+# wait_until SECONDS RUN CONDITION…: waits for the condition; fails if the process ends first.
 wait_until() {
   local deadline=$((SECONDS + $1)) run=$2
   shift 2
   until "$@"; do
-    runs "$run" || fail "the ${run##*/} has ended by itself."
-    ((SECONDS < deadline)) || fail "the ${run##*/} is not ready in time."
+    runs "$run" || fail "the ${run##*/} ended unexpectedly."
+    ((SECONDS < deadline)) || fail "the ${run##*/} was not ready in time."
     sleep 0.05
   done
 }
 
-# stop RUN: asks the process to end, and after 20 s makes it.
+# stop RUN: sends SIGTERM, and SIGKILL after 20 s.
 stop() {
   local process deadline=$((SECONDS + 20))
   runs "$1" || return 0
@@ -48,7 +48,7 @@ stop() {
   kill -TERM "$process" 2>/dev/null || true
   while runs "$1"; do
     if ((SECONDS >= deadline)); then
-      echo "the ${1##*/} (process $process) does not end by itself" >&2
+      echo "the ${1##*/} (process $process) did not stop in time; killing it" >&2
       kill -KILL "$process" 2>/dev/null || true
       deadline=$((SECONDS + 20))
     fi
@@ -56,7 +56,7 @@ stop() {
   done
 }
 
-# kill_orphans FOLDER: the processes of virtual machines below a folder, left there by a sandbox that did not end well.
+# kill_orphans FOLDER: kills the processes of VMs below FOLDER that a crashed sandbox left running.
 kill_orphans() {
   local link process
   for link in /proc/[0-9]*/cwd; do
@@ -69,7 +69,7 @@ kill_orphans() {
   done
 }
 
-# kill_readers FILE: the processes that were started by hand with that file as their last argument.
+# kill_readers FILE: kills processes that the user started with FILE as the last argument.
 kill_readers() {
   local arguments process
   for arguments in /proc/[0-9]*/cmdline; do

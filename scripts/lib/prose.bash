@@ -1,6 +1,6 @@
-# The prose of the documents, by proselint.
+# Checks the prose of the documents with proselint.
 
-# lint_prose PROSELINT: fails on what the linter finds in the documents below docs and at the top. Code is left out: it is no prose.
+# lint_prose PROSELINT: checks the documents in docs and the top folder, without their code.
 lint_prose() {
   local folder document found status=0
   folder=$(mktemp -d "${TMPDIR:-/tmp}/odb-prose.XXXXXX")
@@ -9,7 +9,7 @@ lint_prose() {
     awk '/^ *```/ { code = !code; print ""; next } code { print ""; next } { gsub(/`[^`]*`/, "code"); print }' \
       "$document" >"$folder/$document"
   done < <(find docs ./*.md -name '*.md')
-  # It reads its settings in the folder that it works in, and nowhere else.
+  # proselint reads its settings only from the working folder.
   cp scripts/lib/proselint.json "$folder/.proselintrc.json"
   found=$(env -C "$folder" "$1" check . 2>&1) || status=$?
   rm -rf "$folder"
