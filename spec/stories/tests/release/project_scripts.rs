@@ -134,7 +134,10 @@ fn an_advisory_fails_and_so_does_a_machine_of_ci_without_a_database() {
     );
     assert_eq!(wrong.status.code(), Some(1));
     let said = text(&wrong.stderr);
-    assert!(said.contains("/nowhere is not a git repository"), "{said}");
+    assert!(
+        said.contains("/nowhere is neither a git repository"),
+        "{said}"
+    );
 }
 
 #[test]

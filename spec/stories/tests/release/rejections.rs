@@ -98,7 +98,7 @@ fn what_is_no_number_is_refused_by_its_name() {
         broker(with(&Map::from_iter([(pointer, value.clone())])))
     });
     for ((template, name, value, wanted), outcome) in cases.iter().zip(render_all(renderings)) {
-        let expected = format!("Invalid {name} - must be {wanted}, and is {value}");
+        let expected = format!("Invalid {name} - must be {wanted}, not {value}");
         assert_eq!(said(&outcome, template), expected);
     }
 }

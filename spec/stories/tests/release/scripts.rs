@@ -243,7 +243,10 @@ async fn there_is_nothing_to_drain_where_no_broker_runs() {
     assert!(drain(&machine).await.contains("the broker is not running"));
     for text in ["", "1 2", "999999999\n", "not a number"] {
         write_pid(&machine, text);
-        assert!(drain(&machine).await.contains("has already ended"), "{text}");
+        assert!(
+            drain(&machine).await.contains("has already ended"),
+            "{text}"
+        );
     }
 }
 
@@ -254,7 +257,7 @@ async fn a_broker_that_is_drained_is_asked_to_end() {
     let log = drain(&machine).await;
     assert!(broker.has_ended());
     assert!(
-        log.contains("to end within 65 seconds") && !log.contains("is killed"),
+        log.contains("(timeout: 65 s)") && !log.contains("killing it"),
         "{log}"
     );
 }
@@ -267,7 +270,7 @@ async fn a_broker_that_does_not_end_is_killed() {
     let log = drain(&machine).await;
     assert!(broker.has_ended());
     assert!(
-        log.contains("to end within 5 seconds") && log.contains("is killed"),
+        log.contains("(timeout: 5 s)") && log.contains("killing it"),
         "{log}"
     );
 }

@@ -131,7 +131,7 @@ async fn without_any_time_open_requests_are_cut_off_and_a_broker_that_hangs_is_k
     kill_process(id, Signal::STOP).unwrap();
     site.drain().await;
     let log = site.vm.log("broker", "drain.log");
-    assert!(log.contains("is killed"), "{log}");
+    assert!(log.contains("killing it"), "{log}");
     eventually("the broker is gone", TIMEOUT, async || {
         let left = site.vm.processes("broker");
         if left.is_empty() {
