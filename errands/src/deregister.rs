@@ -41,7 +41,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Exit status: 0 the platform does not have the broker; 1 it does.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  odb-errand deregister-broker --config deregister.yml --broker-name redis"
+    after_help = "Examples:\n  odb-errand deregister-broker --config errands.yml --broker-name redis"
 )]
 pub(crate) struct DeregisterBroker {
     /// Path of the errand's configuration.

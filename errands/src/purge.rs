@@ -30,7 +30,7 @@ const CLOSING: Duration = Duration::from_mins(2);
 /// usage error.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  odb-errand delete-all-service-instances-and-deregister-broker --config delete.yml --dry-run"
+    after_help = "Examples:\n  odb-errand delete-all-service-instances-and-deregister-broker --config errands.yml --dry-run"
 )]
 pub(crate) struct DeleteAllAndDeregister {
     /// Path of the errand's configuration.

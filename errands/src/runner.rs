@@ -60,6 +60,7 @@ pub(crate) async fn run(
         }
         let tick = engine.next_tick().map(|tick| began + tick);
         commands = tokio::select! {
+            biased;
             Some(event) = calls.next(), if !calls.is_empty() => {
                 // An answer may end the run: it counts, but no other instance is started because of it.
                 if stopping.is_cancelled() && !is_stopping {
@@ -68,12 +69,12 @@ pub(crate) async fn run(
                 }
                 engine.handle(event, began.elapsed())
             }
-            () = sleep_until(tick.unwrap_or(began)), if tick.is_some() => {
-                engine.tick(began.elapsed())
-            }
             () = stopping.cancelled(), if !is_stopping => {
                 is_stopping = true;
                 engine.handle(Event::Stop, began.elapsed())
+            }
+            () = sleep_until(tick.unwrap_or(began)), if tick.is_some() => {
+                engine.tick(began.elapsed())
             }
         };
     }

@@ -58,7 +58,7 @@ enum Errand {
     /// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
     /// instance is not, and the last line has the reason; 2 usage error.
     #[command(
-        after_help = "Examples:\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand upgrade-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand upgrade-all-service-instances --config upgrade.yml --continue --retry-failed"
+        after_help = "Examples:\n  odb-errand upgrade-all-service-instances --config errands.yml --dry-run\n  odb-errand upgrade-all-service-instances --config errands.yml --max-failures 2%\n  odb-errand upgrade-all-service-instances --config errands.yml --continue --retry-failed"
     )]
     UpgradeAllServiceInstances(FleetFlags),
     /// Recreate the VMs of every service instance
@@ -120,7 +120,7 @@ pub struct CommandLine {
 #[derive(Debug, Parser)]
 #[command(name = "odb-errand", version, max_term_width = 100)]
 #[command(
-    after_help = "Examples:\n  odb-errand register-broker --config register.yml\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow"
+    after_help = "Examples:\n  odb-errand register-broker --config errands.yml\n  odb-errand upgrade-all-service-instances --config errands.yml --dry-run\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow"
 )]
 struct Program {
     #[command(subcommand)]

@@ -45,7 +45,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 /// standard error lists them with reasons; 2 usage error.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  odb-errand delete-all-service-instances --config delete.yml --dry-run\n  odb-errand delete-all-service-instances --config delete.yml --space dev --yes"
+    after_help = "Examples:\n  odb-errand delete-all-service-instances --config errands.yml --dry-run\n  odb-errand delete-all-service-instances --config errands.yml --space dev --yes"
 )]
 pub(crate) struct DeleteAllServiceInstances {
     /// Path of the errand's configuration.

@@ -39,7 +39,7 @@ pub(crate) struct FleetFlags {
     /// Report what would change, and change nothing.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     dry_run: Option<bool>,
-    /// Start no further instance after this many failures: a number, or a percentage such as 2%.
+    /// Start no further instance when more than this many have failed: a number, or a percentage such as 2%.
     #[arg(long, value_name = "N|N%")]
     max_failures: Option<FailureBudget>,
     /// Start the next instances only when the finished ones are healthy.

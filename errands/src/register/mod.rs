@@ -49,7 +49,7 @@ const NAME_TAKEN: u64 = 270_002;
 /// Exit status: 0 the broker is registered with all access as configured; 1 it is not.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  odb-errand register-broker --config register.yml --dry-run\n  odb-errand register-broker --config register.yml"
+    after_help = "Examples:\n  odb-errand register-broker --config errands.yml --dry-run\n  odb-errand register-broker --config errands.yml"
 )]
 pub(crate) struct RegisterBroker {
     /// Path of the errand's configuration.

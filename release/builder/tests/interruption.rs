@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 /// Whether a process of this id runs. One that only waits to be reaped does not.
@@ -43,7 +44,9 @@ fn a_command_ends_with_the_builder_that_is_killed() -> io::Result<()> {
     builder.kill()?;
     builder.wait()?;
 
+    let end = Instant::now() + Duration::from_secs(30);
     while runs(process) {
+        assert!(Instant::now() < end, "process {process} still runs");
         std::thread::yield_now();
     }
     Ok(())

@@ -49,8 +49,6 @@ pub(super) enum CfError {
     NoOtherPlan(String, Available),
     #[error("service instance `{0}` not found{1}")]
     NoInstance(String, Available),
-    #[error("`{0}` is a user-provided service instance, no broker looks after it")]
-    UserProvided(String),
     #[error("service instance `{instance}` has no key `{key}`")]
     NoKey { instance: String, key: String },
     #[error("parameters must be a JSON object, or a file that holds one")]

@@ -80,7 +80,6 @@ fn plan_of<'a>(instance: &Value, listing: &'a Listing) -> Option<&'a Value> {
     listing.included("service_plans", Some(plan_guid(instance)))
 }
 
-/// The guid of the plan; a user-provided service instance has none.
 fn plan_guid(instance: &Value) -> &str {
     text(instance, "/relationships/service_plan/data/guid")
 }
@@ -184,10 +183,8 @@ async fn with_new_plan(
         (BROKER.0, "name"),
     ];
     let (instance, listing) = lookup::instance_with(&mut cf.client, name, &fields).await?;
-    let Some(offering) = listing.included("service_offerings", None) else {
-        return Err(CfError::UserProvided(name.to_owned()));
-    };
-    let plans = lookup::plans(&mut cf.client, guid(offering), Some(plan)).await?;
+    let offering = listing.included("service_offerings", None);
+    let plans = lookup::plans(&mut cf.client, offering.map_or("", guid), Some(plan)).await?;
     let plan = plans.first().map_or("", guid).to_owned();
     Ok((instance, plan))
 }
@@ -202,9 +199,6 @@ pub(super) async fn upgrade(cf: &mut Cf<'_>, upgrade: WholeInstance) -> Result<(
         return Ok(());
     }
     let plan = plan_guid(&instance);
-    if plan.is_empty() {
-        return Err(CfError::UserProvided(upgrade.name));
-    }
     let plan: Value = cf.client.get(&format!("/v3/service_plans/{plan}")).await?;
     let version = plan.pointer("/maintenance_info/version");
     let body = match version {

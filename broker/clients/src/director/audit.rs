@@ -45,7 +45,8 @@ pub struct AuditRecord {
 impl Director {
     /// The latest records that match a filter, 200 at most, the newest first.
     ///
-    /// An unreadable record is left out. A Director without an audit log returns no records, and every Director keeps only the latest of all records.
+    /// An unreadable record is left out. A Director without an audit log returns no records, and every Director keeps only
+    /// the latest of all records.
     #[tracing::instrument(name = "director.audit", skip_all)]
     pub async fn audit(&self, call: &Call, filter: AuditFilter<'_>) -> Result<Vec<AuditRecord>> {
         let config_type;
