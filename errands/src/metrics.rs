@@ -129,7 +129,7 @@ impl CollectServiceMetrics {
 /// A certificate that is not trusted will not be so later.
 fn is_transient(error: &ServiceError) -> bool {
     match &error.kind {
-        FailureKind::NoAnswer { source } => !matches!(
+        FailureKind::NoResponse { source } => !matches!(
             source,
             TransportError::Handshake { .. } | TransportError::TooLong { .. }
         ),

@@ -5,7 +5,8 @@ use std::{future::Future, pin::Pin};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use odb_api_types::ids::InstanceId;
 use odb_rollout::{
-    Canaries, Command, Engine, Event, Health, Location, PollAnswer, Settings, State, TriggerAnswer,
+    Canaries, Command, Engine, Event, Health, Location, PollResponse, Settings, State,
+    TriggerResponse,
 };
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -13,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 /// The requests of one kind of operation. An implementation keeps what it needs of each instance by its location.
 pub(crate) trait Requests {
     /// Requests the operation on an instance.
-    async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerAnswer;
+    async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerResponse;
 
     /// Polls an operation. The call is dropped when the run is stopped.
-    async fn poll(&self, location: Location) -> PollAnswer;
+    async fn poll(&self, location: Location) -> PollResponse;
 
     /// Reads the health of an instance, for a health gate.
     async fn examine(&self, location: Location) -> Health;

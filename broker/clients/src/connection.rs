@@ -10,7 +10,7 @@ use url::{Url, form_urlencoded};
 use crate::{
     http::{
         Call, ClientError, HttpClient, Limits, Request, Response, Service, StatusCode,
-        TransportError, Trust, UnreadableAnswer, address,
+        TransportError, Trust, UnreadableResponse, address,
     },
     service_error::{FailureKind, RequestName, Result, ServiceError},
     uaa::TokenSource,
@@ -214,7 +214,7 @@ impl Connection {
             Ok(answer) if (self.protocol.accepts)(answer.status()) => Ok(Answered { name, answer }),
             Ok(answer) => Err(failed((self.protocol.rejection)(&answer))),
             Err(TransportError::OutOfTime { sent }) => Err(failed(FailureKind::OutOfTime { sent })),
-            Err(source) => Err(failed(FailureKind::NoAnswer { source })),
+            Err(source) => Err(failed(FailureKind::NoResponse { source })),
         }
     }
 
@@ -311,7 +311,7 @@ impl Answered {
         self.understood(self.answer.each_of_json(take))
     }
 
-    pub(crate) fn understood<T>(&self, read: Result<T, UnreadableAnswer>) -> Result<T> {
+    pub(crate) fn understood<T>(&self, read: Result<T, UnreadableResponse>) -> Result<T> {
         read.map_err(|source| {
             ServiceError::of(
                 Arc::clone(&self.name),
@@ -322,7 +322,7 @@ impl Answered {
 
     /// The answer lacks a required member.
     pub(crate) fn lacks(&self, missing: &'static str) -> ServiceError {
-        let source = UnreadableAnswer::Missing { missing };
+        let source = UnreadableResponse::Missing { missing };
         ServiceError::of(
             Arc::clone(&self.name),
             FailureKind::NotUnderstood { source },

@@ -4,7 +4,7 @@ use std::{error::Error, fmt, sync::Arc};
 
 use crate::{
     cloud_controller::{CfError, JobGuid, is_lasting_error_of_broker},
-    http::{Method, Service, StatusCode, TransportError, UnreadableAnswer},
+    http::{Method, Service, StatusCode, TransportError, UnreadableResponse},
 };
 
 pub type Result<T, E = ServiceError> = std::result::Result<T, E>;
@@ -30,7 +30,7 @@ pub(crate) struct RequestName {
 #[derive(Clone, Debug)]
 pub enum FailureKind {
     /// No (complete) answer came.
-    NoAnswer { source: TransportError },
+    NoResponse { source: TransportError },
     /// The deadline of the call passed.
     OutOfTime {
         /// Whether the service may have got the request.
@@ -47,7 +47,7 @@ pub enum FailureKind {
         description: String,
     },
     /// The answer violates the service's contract.
-    NotUnderstood { source: UnreadableAnswer },
+    NotUnderstood { source: UnreadableResponse },
     /// The Director does not know the broker: the plain-text 401, again after a new token.
     Unauthenticated,
     /// The Director knows the broker and does not let it: the 401 with code 600000.
@@ -131,7 +131,7 @@ impl ServiceError {
         // Reconcilers never end, so they must survive a rotation of credentials and certificates.
         let outlives_rotation = matches!(service, Director | CredHub);
         match &self.kind {
-            FailureKind::NoAnswer { source } => {
+            FailureKind::NoResponse { source } => {
                 let is_worth_a_repeat = match source {
                     TransportError::Handshake { .. } => outlives_rotation,
                     TransportError::OutOfTime { .. } => service == BrokerManagementApi,
@@ -181,7 +181,7 @@ impl ServiceError {
     /// Whether a call that changes something may have done so although it ended with this error.
     pub fn may_have_taken_effect(&self) -> bool {
         match &self.kind {
-            FailureKind::NoAnswer { source } => source.may_have_been_sent(),
+            FailureKind::NoResponse { source } => source.may_have_been_sent(),
             FailureKind::OutOfTime { sent } => *sent,
             // A proxy answers so when the service behind it died or was too slow. The Cloud Controller gives a code
             // where it has answered itself.
@@ -241,7 +241,7 @@ pub(crate) fn is_of_gateway(status: StatusCode) -> bool {
 impl Error for ServiceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.kind {
-            FailureKind::NoAnswer { source } => Some(source),
+            FailureKind::NoResponse { source } => Some(source),
             FailureKind::NotUnderstood { source } => Some(source),
             FailureKind::NoToken { source } => Some(&**source),
             _ => None,
@@ -281,7 +281,7 @@ impl fmt::Display for ServiceError {
         let request = &*self.request;
         let (service, named) = (request.service, Named(request));
         match &self.kind {
-            FailureKind::NoAnswer { source }
+            FailureKind::NoResponse { source }
                 if service == Service::ServiceInstancesApi && source.is_unknown_authority() =>
             {
                 let path = &request.path;
@@ -290,7 +290,7 @@ impl fmt::Display for ServiceError {
                     "the certificate of {named} at `{path}` is signed by an unknown authority"
                 )
             }
-            FailureKind::NoAnswer { .. } => write!(f, "{named} did not answer {request}"),
+            FailureKind::NoResponse { .. } => write!(f, "{named} did not answer {request}"),
             FailureKind::OutOfTime { .. } => {
                 write!(f, "the time was over before {named} had answered {request}")
             }

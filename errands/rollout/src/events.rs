@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use odb_api_types::ids::InstanceId;
 
 use crate::{
-    Engine, Health, Location, Moment, PollAnswer, State, TriggerAnswer,
+    Engine, Health, Location, Moment, PollResponse, State, TriggerResponse,
     engine::{Halt, in_go_notation, of_task},
 };
 
@@ -46,10 +46,10 @@ pub(crate) struct HealthCheck {
 }
 
 impl Engine {
-    pub(crate) fn triggered(&mut self, location: Location, answer: TriggerAnswer, now: Moment) {
+    pub(crate) fn triggered(&mut self, location: Location, answer: TriggerResponse, now: Moment) {
         self.triggers_out -= 1;
         self.instances[location].is_asked = false;
-        if let TriggerAnswer::Unanswered(cause) = &answer
+        if let TriggerResponse::Unanswered(cause) = &answer
             && self.halt != Some(Halt::Stopped)
             && self.retry(location, cause, now)
         {
@@ -57,23 +57,23 @@ impl Engine {
         }
         self.instances[location].failures = None;
         let (result, state) = match answer {
-            TriggerAnswer::Later(pause) => {
+            TriggerResponse::Later(pause) => {
                 self.timers.insert((now + pause, location));
                 return;
             }
-            TriggerAnswer::Failed(cause) | TriggerAnswer::Unanswered(cause) => {
+            TriggerResponse::Failed(cause) | TriggerResponse::Unanswered(cause) => {
                 self.fail(location, cause, now);
                 return;
             }
-            TriggerAnswer::Accepted(task) => ("operation accepted", State::Accepted(task)),
-            TriggerAnswer::Succeeded => ("Service Instance operation success", State::Succeeded),
-            TriggerAnswer::Busy => ("operation in progress", State::Busy),
-            TriggerAnswer::Skipped => (
+            TriggerResponse::Accepted(task) => ("operation accepted", State::Accepted(task)),
+            TriggerResponse::Succeeded => ("Service Instance operation success", State::Succeeded),
+            TriggerResponse::Busy => ("operation in progress", State::Busy),
+            TriggerResponse::Skipped => (
                 "instance already up to date - operation skipped",
                 State::Skipped,
             ),
-            TriggerAnswer::Deleted => ("already deleted from platform", State::Deleted),
-            TriggerAnswer::Orphan => (
+            TriggerResponse::Deleted => ("already deleted from platform", State::Deleted),
+            TriggerResponse::Orphan => (
                 "orphan service instance detected - no corresponding bosh deployment",
                 State::Orphan,
             ),
@@ -97,12 +97,12 @@ impl Engine {
         self.become_state(location, state, now);
     }
 
-    pub(crate) fn polled(&mut self, location: Location, answer: PollAnswer, now: Moment) {
+    pub(crate) fn polled(&mut self, location: Location, answer: PollResponse, now: Moment) {
         self.instances[location].is_asked = false;
         let State::Accepted(task) = self.instances[location].state else {
             return;
         };
-        if let PollAnswer::Unanswered(cause) = &answer
+        if let PollResponse::Unanswered(cause) = &answer
             && self.retry(location, cause, now)
         {
             return;
@@ -110,33 +110,33 @@ impl Engine {
         self.instances[location].failures = None;
         let id = self.instances[location].id.clone();
         match answer {
-            PollAnswer::InProgress => {
+            PollResponse::InProgress => {
                 self.timers
                     .insert((now + self.settings.poll_pause, location));
             }
-            PollAnswer::Later(pause) => {
+            PollResponse::Later(pause) => {
                 self.timers.insert((now + pause, location));
             }
-            PollAnswer::Again(pause) => {
+            PollResponse::Again(pause) => {
                 self.timers.insert((now + pause, location));
                 self.become_state(location, State::Triggering, now);
             }
-            PollAnswer::Succeeded => {
+            PollResponse::Succeeded => {
                 self.show(format!("[{id}] Result: Service Instance operation success"));
                 self.in_flight -= 1;
                 self.become_state(location, State::Succeeded, now);
             }
-            PollAnswer::Failed(description) => {
+            PollResponse::Failed(description) => {
                 self.show(format!("[{id}] Result: Service Instance operation failure"));
                 self.fail(location, failure(&id, task, &description), now);
             }
-            PollAnswer::Gone => {
+            PollResponse::Gone => {
                 self.show(format!("[{id}] Result: already deleted from platform"));
                 self.phase.wave.retain(|member| *member != location);
                 self.in_flight -= 1;
                 self.become_state(location, State::Deleted, now);
             }
-            PollAnswer::Senseless(cause) | PollAnswer::Unanswered(cause) => {
+            PollResponse::Senseless(cause) | PollResponse::Unanswered(cause) => {
                 self.fail(location, cause, now);
             }
         }

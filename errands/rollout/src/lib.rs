@@ -23,7 +23,9 @@ mod properties;
 mod tests;
 
 pub use engine::Engine;
-pub use messages::{Command, Event, Health, Location, Moment, PollAnswer, State, TriggerAnswer};
+pub use messages::{
+    Command, Event, Health, Location, Moment, PollResponse, State, TriggerResponse,
+};
 pub use outcome::{RolloutResult, Tally};
 pub use settings::{
     Canaries, CanaryError, CanarySelection, FailureBudget, HealthGate, InvalidFailureBudget,

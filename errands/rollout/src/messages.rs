@@ -34,9 +34,9 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The answer to [`Command::Trigger`].
-    Triggered(Location, TriggerAnswer),
+    Triggered(Location, TriggerResponse),
     /// The answer to [`Command::Poll`].
-    Polled(Location, PollAnswer),
+    Polled(Location, PollResponse),
     /// The answer to [`Command::Examine`].
     Examined(Location, Health),
     /// The operator interrupts the run. Operations in progress continue on their own.
@@ -45,7 +45,7 @@ pub enum Event {
 
 /// The answer to an operation request (`spec/contracts/errands.md` §4.4). Causes name the instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TriggerAnswer {
+pub enum TriggerResponse {
     /// The operation is in progress, with the Director's task where it is known.
     Accepted(Option<u64>),
     /// It was requested before, and has succeeded.
@@ -68,7 +68,7 @@ pub enum TriggerAnswer {
 
 /// The answer to a poll. Causes name the instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PollAnswer {
+pub enum PollResponse {
     /// It is in progress.
     InProgress,
     /// It has succeeded.

@@ -18,7 +18,7 @@ struct Outcome {
     busy: usize,
     /// How many triggers get no answer.
     unanswered_triggers: usize,
-    trigger: TriggerAnswer,
+    trigger: TriggerResponse,
     /// How many polls get no answer.
     unanswered_polls: usize,
     /// How many triggers find it being prepared.
@@ -43,12 +43,12 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         1 => Just(State::Failed("earlier".to_owned())),
     ];
     let trigger = prop_oneof![
-        8 => Just(TriggerAnswer::Accepted(Some(1))),
-        1 => Just(TriggerAnswer::Succeeded),
-        1 => Just(TriggerAnswer::Skipped),
-        1 => Just(TriggerAnswer::Deleted),
-        1 => Just(TriggerAnswer::Orphan),
-        1 => Just(TriggerAnswer::Failed("refused".to_owned())),
+        8 => Just(TriggerResponse::Accepted(Some(1))),
+        1 => Just(TriggerResponse::Succeeded),
+        1 => Just(TriggerResponse::Skipped),
+        1 => Just(TriggerResponse::Deleted),
+        1 => Just(TriggerResponse::Orphan),
+        1 => Just(TriggerResponse::Failed("refused".to_owned())),
     ];
     let unanswered = prop_oneof![6 => Just(0_usize), 1 => 1..12_usize];
     (
@@ -318,47 +318,47 @@ fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> E
     }
 }
 
-fn trigger(outcome: &mut Outcome, accepted: &mut usize) -> TriggerAnswer {
+fn trigger(outcome: &mut Outcome, accepted: &mut usize) -> TriggerResponse {
     if outcome.unanswered_triggers > 0 {
         outcome.unanswered_triggers -= 1;
-        return TriggerAnswer::Unanswered("silence".to_owned());
+        return TriggerResponse::Unanswered("silence".to_owned());
     }
     if outcome.later > 0 {
         outcome.later -= 1;
-        return TriggerAnswer::Later(Duration::from_secs(1));
+        return TriggerResponse::Later(Duration::from_secs(1));
     }
     if outcome.busy > 0 {
         outcome.busy -= 1;
-        return TriggerAnswer::Busy;
+        return TriggerResponse::Busy;
     }
     *accepted += usize::from(matches!(
         outcome.trigger,
-        TriggerAnswer::Accepted(_) | TriggerAnswer::Succeeded
+        TriggerResponse::Accepted(_) | TriggerResponse::Succeeded
     ));
     outcome.trigger.clone()
 }
 
-fn poll(outcome: &mut Outcome, accepted: &mut usize) -> PollAnswer {
+fn poll(outcome: &mut Outcome, accepted: &mut usize) -> PollResponse {
     if outcome.unanswered_polls > 0 {
         outcome.unanswered_polls -= 1;
-        return PollAnswer::Unanswered("silence".to_owned());
+        return PollResponse::Unanswered("silence".to_owned());
     }
     if outcome.polls > 0 {
         outcome.polls -= 1;
         return match outcome.polls % 2 {
-            0 => PollAnswer::InProgress,
-            _ => PollAnswer::Later(Duration::from_secs(3)),
+            0 => PollResponse::InProgress,
+            _ => PollResponse::Later(Duration::from_secs(3)),
         };
     }
     if outcome.again > 0 && *accepted > 0 {
         outcome.again -= 1;
         *accepted -= 1;
-        return PollAnswer::Again(Duration::from_secs(1));
+        return PollResponse::Again(Duration::from_secs(1));
     }
     if outcome.has_success {
-        PollAnswer::Succeeded
+        PollResponse::Succeeded
     } else {
-        PollAnswer::Failed("no".to_owned())
+        PollResponse::Failed("no".to_owned())
     }
 }
 
@@ -431,8 +431,8 @@ proptest! {
         for outcome in &mut world.outcomes {
             outcome.has_success = true;
             outcome.busy = outcome.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);
-            if matches!(outcome.trigger, TriggerAnswer::Failed(_)) {
-                outcome.trigger = TriggerAnswer::Skipped;
+            if matches!(outcome.trigger, TriggerResponse::Failed(_)) {
+                outcome.trigger = TriggerResponse::Skipped;
             }
             if matches!(outcome.first, State::Failed(_)) {
                 outcome.first = State::NotStarted;

@@ -99,7 +99,7 @@ impl Pass {
         self.asked.iter().filter_map(location).collect()
     }
 
-    fn answer(&mut self, location: Location, answer: TriggerAnswer) {
+    fn answer(&mut self, location: Location, answer: TriggerResponse) {
         let is_it = |command: &Command| matches!(command, Command::Trigger { location: found, .. } if *found == location);
         let found = self.asked.iter().position(is_it).expect("it was triggered");
         self.asked.remove(found);
@@ -107,10 +107,10 @@ impl Pass {
     }
 
     fn accept(&mut self, location: Location) {
-        self.answer(location, TriggerAnswer::Accepted(Some(7)));
+        self.answer(location, TriggerResponse::Accepted(Some(7)));
     }
 
-    fn poll(&mut self, location: Location, answer: PollAnswer) {
+    fn poll(&mut self, location: Location, answer: PollResponse) {
         let found = self
             .asked
             .iter()
@@ -122,13 +122,13 @@ impl Pass {
 
     fn succeed(&mut self, location: Location) {
         self.accept(location);
-        self.poll(location, PollAnswer::Succeeded);
+        self.poll(location, PollResponse::Succeeded);
     }
 
     fn fail(&mut self, location: Location) {
         self.accept(location);
         let description = "no".to_owned();
-        self.poll(location, PollAnswer::Failed(description));
+        self.poll(location, PollResponse::Failed(description));
     }
 
     fn examine(&mut self, location: Location, health: Health) {
@@ -192,12 +192,12 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
     assert_eq!(pass.triggers(), [0, 1]);
     pass.accept(0);
     assert_eq!(pass.asked.last(), Some(&Command::Poll(0)));
-    pass.poll(0, PollAnswer::InProgress);
+    pass.poll(0, PollResponse::InProgress);
     assert_eq!(pass.engine.next_tick(), Some(POLL_PAUSE));
     pass.succeed(1);
     assert_eq!(pass.triggers(), [2]);
     assert_eq!(pass.wait(), POLL_PAUSE);
-    pass.poll(0, PollAnswer::Succeeded);
+    pass.poll(0, PollResponse::Succeeded);
     pass.succeed(2);
     assert_eq!(pass.result().tally.successful, 3);
     for (line, count) in [
@@ -214,12 +214,12 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
 #[test]
 fn every_answer_to_a_trigger_has_its_outcome() {
     let mut pass = Pass::begin(settings(9), untouched(5), None);
-    pass.answer(0, TriggerAnswer::Skipped);
-    pass.answer(1, TriggerAnswer::Deleted);
-    pass.answer(2, TriggerAnswer::Orphan);
-    pass.answer(3, TriggerAnswer::Succeeded);
+    pass.answer(0, TriggerResponse::Skipped);
+    pass.answer(1, TriggerResponse::Deleted);
+    pass.answer(2, TriggerResponse::Orphan);
+    pass.answer(3, TriggerResponse::Succeeded);
     let cause = "operation type: upgrade failed for service instance i4: unexpected status code: 500. description: no";
-    pass.answer(4, TriggerAnswer::Failed(cause.to_owned()));
+    pass.answer(4, TriggerResponse::Failed(cause.to_owned()));
     let result = pass.result();
     assert_eq!(result.failure.as_deref(), Some(cause));
     assert_eq!(
@@ -242,14 +242,14 @@ fn every_answer_to_a_trigger_has_its_outcome() {
 #[test]
 fn a_busy_instance_is_tried_again_after_a_pause_and_abandoned_after_the_last_attempt() {
     let mut pass = Pass::begin(settings(2), untouched(3), None);
-    pass.answer(0, TriggerAnswer::Busy);
+    pass.answer(0, TriggerResponse::Busy);
     pass.succeed(1);
     pass.succeed(2);
     assert_eq!(pass.asked, []);
     assert_eq!(pass.wait(), ATTEMPT_PAUSE);
-    pass.answer(0, TriggerAnswer::Busy);
+    pass.answer(0, TriggerResponse::Busy);
     assert_eq!(pass.wait(), ATTEMPT_PAUSE);
-    pass.answer(0, TriggerAnswer::Busy);
+    pass.answer(0, TriggerResponse::Busy);
     let result = pass.result();
     assert_eq!(
         result.failure.as_deref(),
@@ -286,13 +286,13 @@ fn a_busy_instance_is_tried_again_after_a_pause_and_abandoned_after_the_last_att
 fn a_failure_does_not_keep_busy_instances_from_their_attempts() {
     let mut pass = Pass::begin(settings(3), untouched(3), None);
     pass.fail(0);
-    pass.answer(1, TriggerAnswer::Busy);
-    pass.answer(2, TriggerAnswer::Busy);
+    pass.answer(1, TriggerResponse::Busy);
+    pass.answer(2, TriggerResponse::Busy);
     pass.wait();
     pass.succeed(1);
-    pass.answer(2, TriggerAnswer::Busy);
+    pass.answer(2, TriggerResponse::Busy);
     pass.wait();
-    pass.answer(2, TriggerAnswer::Busy);
+    pass.answer(2, TriggerResponse::Busy);
     let result = pass.result();
     assert_eq!(
         result.failure.as_deref(),
@@ -345,7 +345,7 @@ fn after_a_canary_has_failed_nothing_further_is_begun() {
     pass.accept(1);
     pass.fail(0);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
-    pass.poll(1, PollAnswer::Succeeded);
+    pass.poll(1, PollResponse::Succeeded);
     let result = pass.result();
     assert_eq!(
         result.failure.as_deref(),
@@ -365,7 +365,7 @@ fn after_a_canary_has_failed_nothing_further_is_begun() {
 #[test]
 fn a_spare_candidate_takes_the_location_of_a_busy_canary() {
     let mut pass = Pass::begin(settings(1), untouched(3), first(2, 3));
-    pass.answer(0, TriggerAnswer::Busy);
+    pass.answer(0, TriggerResponse::Busy);
     pass.succeed(1);
     pass.succeed(2);
     assert_eq!(pass.said("FINISHED CANARIES"), 1);
@@ -387,13 +387,13 @@ fn there_are_no_more_canaries_than_instances() {
 #[test]
 fn busy_canaries_are_abandoned_after_the_last_attempt() {
     let mut pass = Pass::begin(settings(9), untouched(3), first(2, 3));
-    pass.answer(0, TriggerAnswer::Busy);
-    pass.answer(1, TriggerAnswer::Busy);
+    pass.answer(0, TriggerResponse::Busy);
+    pass.answer(1, TriggerResponse::Busy);
     pass.succeed(2);
     for _ in 0..2 {
         pass.wait();
-        pass.answer(0, TriggerAnswer::Busy);
-        pass.answer(1, TriggerAnswer::Busy);
+        pass.answer(0, TriggerResponse::Busy);
+        pass.answer(1, TriggerResponse::Busy);
     }
     assert_eq!(
         pass.result().failure.as_deref(),
@@ -409,7 +409,7 @@ fn busy_canaries_are_abandoned_after_the_last_attempt() {
 fn where_there_is_nothing_to_do_the_canaries_go_through_the_whole_list() {
     let mut pass = Pass::begin(settings(1), untouched(4), first(2, 4));
     for location in 0..4 {
-        pass.answer(location, TriggerAnswer::Skipped);
+        pass.answer(location, TriggerResponse::Skipped);
     }
     assert_eq!(pass.result().tally.skipped, 4);
 }
@@ -458,7 +458,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
     let mut pass = Pass::begin(settings(1), untouched(2), None);
     pass.accept(0);
     let unanswered = || {
-        PollAnswer::Unanswered(
+        PollResponse::Unanswered(
             "[i0] error getting last operation: HTTP response status: 502 Bad Gateway".to_owned(),
         )
     };
@@ -466,7 +466,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
     assert_eq!(pass.wait(), Duration::from_secs(1));
     pass.poll(0, unanswered());
     assert_eq!(pass.wait(), Duration::from_secs(2));
-    pass.poll(0, PollAnswer::InProgress);
+    pass.poll(0, PollResponse::InProgress);
     assert_eq!(pass.wait(), POLL_PAUSE);
     while pass.asked == [Command::Poll(0)] {
         pass.poll(0, unanswered());
@@ -487,7 +487,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
 fn a_trigger_without_answer_is_repeated_and_said_to_be() {
     let mut pass = Pass::begin(settings(1), untouched(1), None);
     let cause = "no answer".to_owned();
-    pass.answer(0, TriggerAnswer::Unanswered(cause));
+    pass.answer(0, TriggerResponse::Unanswered(cause));
     pass.wait();
     assert_eq!(
         pass.asked,
@@ -504,7 +504,7 @@ fn a_trigger_without_answer_is_repeated_and_said_to_be() {
 fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_reported() {
     let mut pass = Pass::begin(settings(2), untouched(5), None);
     pass.accept(0);
-    pass.poll(0, PollAnswer::InProgress);
+    pass.poll(0, PollResponse::InProgress);
     pass.handle(Event::Stop);
     assert!(
         !pass.engine.is_over(),
@@ -536,7 +536,7 @@ fn a_stopped_run_does_not_wait_for_the_answer_to_a_poll() {
 #[test]
 fn a_stopped_run_repeats_no_request_while_it_waits_for_the_answer_to_another() {
     let mut pass = Pass::begin(settings(2), untouched(2), None);
-    pass.answer(0, TriggerAnswer::Later(POLL_PAUSE));
+    pass.answer(0, TriggerResponse::Later(POLL_PAUSE));
     pass.handle(Event::Stop);
     pass.wait();
     assert_eq!(pass.triggers(), [1]);
@@ -551,7 +551,7 @@ fn an_answer_that_ends_the_run_counts() {
     let mut pass = Pass::begin(settings(1), untouched(2), None);
     pass.accept(0);
     pass.engine.stop();
-    pass.poll(0, PollAnswer::Senseless("no".to_owned()));
+    pass.poll(0, PollResponse::Senseless("no".to_owned()));
     let tally = pass.result().tally;
     assert_eq!((tally.failed, tally.not_started), (1, 1));
 }
@@ -652,7 +652,7 @@ fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
     let mut pass = Pass::begin(settings(1), starts, first(2, 4));
     assert_eq!(pass.said("The canaries were processed before"), 1);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
-    pass.poll(1, PollAnswer::Succeeded);
+    pass.poll(1, PollResponse::Succeeded);
     pass.succeed(2);
     let tally = pass.result().tally;
     assert_eq!((tally.done_before, tally.successful), (2, 2));
@@ -698,7 +698,7 @@ fn a_continued_run_looks_at_what_was_done_before_it_begins_anything() {
     let mut pass = Pass::begin(gated(2), starts, first(1, 3));
     assert_eq!(pass.said("The canaries were processed before"), 1);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
-    pass.poll(1, PollAnswer::Succeeded);
+    pass.poll(1, PollResponse::Succeeded);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.examine(1, Health::Healthy);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
@@ -762,7 +762,7 @@ fn what_was_begun_before_the_interruption_and_fails_among_canaries_is_none_of_th
     ]);
     let mut pass = Pass::begin(settings(2), starts, canaries);
     let description = "no".to_owned();
-    pass.poll(1, PollAnswer::Failed(description));
+    pass.poll(1, PollResponse::Failed(description));
     pass.succeed(0);
     pass.succeed(2);
     let result = pass.result();

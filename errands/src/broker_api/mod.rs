@@ -16,7 +16,7 @@ use anyhow::Context;
 use odb_clients::{
     FailureKind, ServiceError,
     http::{
-        Call, HttpClient, Limits, Method, Repeat, Request, Response, Service, UnreadableAnswer,
+        Call, HttpClient, Limits, Method, Repeat, Request, Response, Service, UnreadableResponse,
         Url, address, basic_authorization, cut,
         header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
     },
@@ -163,7 +163,7 @@ impl BrokerApi {
         let answer = self.http.send(&Call::within(timeout), request).await;
         answer.map_err(|source| {
             let server = self.server.as_str().trim_end_matches('/');
-            failure(request, FailureKind::NoAnswer { source }).at(server)
+            failure(request, FailureKind::NoResponse { source }).at(server)
         })
     }
 }
@@ -177,7 +177,7 @@ fn understood<T: DeserializeOwned>(
         return Err(refused(request, answer));
     }
     let read = if answer.bytes().is_empty() {
-        serde_json::from_str("null").map_err(UnreadableAnswer::from)
+        serde_json::from_str("null").map_err(UnreadableResponse::from)
     } else {
         answer.json()
     };

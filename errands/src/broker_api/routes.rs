@@ -221,13 +221,13 @@ impl LastOperationError {
 
 #[cfg(test)]
 mod tests {
-    use odb_clients::http::{Service, UnreadableAnswer};
+    use odb_clients::http::{Service, UnreadableResponse};
 
     use super::*;
 
     #[test]
     fn a_page_in_place_of_an_answer_is_transient_and_an_unknown_state_is_not() {
-        let source = UnreadableAnswer::NotJson { line: 1, column: 0 };
+        let source = UnreadableResponse::NotJson { line: 1, column: 0 };
         let kind = FailureKind::NotUnderstood { source };
         let page = ServiceError::new(Service::BrokerManagementApi, Method::GET, "/x", kind);
 

@@ -18,7 +18,7 @@ use odb_clients::{
 };
 use odb_config::errands::Deletion;
 use odb_redaction::Chain;
-use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
+use odb_rollout::{Health, Location, PollResponse, TriggerResponse};
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -457,33 +457,33 @@ impl<'a> Deleter<'a> {
 }
 
 impl Requests for Deleter<'_> {
-    async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerAnswer {
+    async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerResponse {
         let task = &mut *self.tasks[location].lock().await;
         match self.begin(task).await {
-            Ok(true) => TriggerAnswer::Accepted(None),
+            Ok(true) => TriggerResponse::Accepted(None),
             Ok(false) => {
                 self.say_deleted(task);
-                TriggerAnswer::Succeeded
+                TriggerResponse::Succeeded
             }
-            Err(Break::Later(pause)) => TriggerAnswer::Later(task.within_time(pause)),
+            Err(Break::Later(pause)) => TriggerResponse::Later(task.within_time(pause)),
             Err(Break::Failed(error)) => match self.failed(task, error).await {
-                Ok(()) => TriggerAnswer::Succeeded,
-                Err(cause) => TriggerAnswer::Failed(cause),
+                Ok(()) => TriggerResponse::Succeeded,
+                Err(cause) => TriggerResponse::Failed(cause),
             },
         }
     }
 
-    async fn poll(&self, location: Location) -> PollAnswer {
+    async fn poll(&self, location: Location) -> PollResponse {
         let task = &mut *self.tasks[location].lock().await;
         let error = match self.end(task).await {
             Ok(Ending::Gone) => {
                 self.say_deleted(task);
-                return PollAnswer::Succeeded;
+                return PollResponse::Succeeded;
             }
             // A failed deletion that another client began is no attempt of ours.
             Ok(Ending::Failed(error)) if !task.is_own => {
                 self.say(format_args!("service instance {}: {error}", task.instance));
-                return PollAnswer::Again(Duration::ZERO);
+                return PollResponse::Again(Duration::ZERO);
             }
             Ok(Ending::Refused(again, reason)) => {
                 let counted = match again {
@@ -491,21 +491,21 @@ impl Requests for Deleter<'_> {
                     _ => task.count_rejection(|| Error::Failed(reason)),
                 };
                 match counted {
-                    Ok(()) => return PollAnswer::Again(task.within_time(self.retry_pause())),
+                    Ok(()) => return PollResponse::Again(task.within_time(self.retry_pause())),
                     Err(error) => error,
                 }
             }
-            Err(Break::Later(pause)) => return PollAnswer::Later(task.within_time(pause)),
+            Err(Break::Later(pause)) => return PollResponse::Later(task.within_time(pause)),
             Ok(Ending::Failed(error)) | Err(Break::Failed(error)) => error,
         };
         // An interrupt drops polls, but no request that changes something.
         if self.purges && error.is_the_end() && !error.is_of_all() {
             task.failure = Some(error);
-            return PollAnswer::Again(Duration::ZERO);
+            return PollResponse::Again(Duration::ZERO);
         }
         match self.failed(task, error).await {
-            Ok(()) => PollAnswer::Succeeded,
-            Err(cause) => PollAnswer::Senseless(cause),
+            Ok(()) => PollResponse::Succeeded,
+            Err(cause) => PollResponse::Senseless(cause),
         }
     }
 

@@ -168,10 +168,8 @@ impl<'a> FleetRun<'a> {
         match known.await {
             Ok(true) => Ok(Some(controller)),
             Ok(false) => Err(without(&"it does not support `maintenance_info`")),
-            Err(error) => Err(match error.downcast::<ServiceError>() {
-                Ok(error) => without(&Chain(&error)),
-                Err(error) => without(&Chain(error.as_ref())),
-            }),
+            // Without the context, which is for the lines about retries.
+            Err(error) => Err(without(&Chain(error.source().unwrap_or(error.as_ref())))),
         }
     }
 

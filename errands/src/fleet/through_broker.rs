@@ -6,7 +6,7 @@ use odb_api_types::{
 };
 use odb_clients::http::{StatusCode, cut};
 use odb_redaction::Chain;
-use odb_rollout::{Health, Location, PollAnswer, State, TriggerAnswer};
+use odb_rollout::{Health, Location, PollResponse, State, TriggerResponse};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
@@ -114,11 +114,11 @@ impl<'a> ThroughBroker<'a> {
         }
     }
 
-    fn answer(&self, location: Location, request: &mut Request, begun: Begun) -> TriggerAnswer {
+    fn answer(&self, location: Location, request: &mut Request, begun: Begun) -> TriggerResponse {
         match begun {
             Begun::Underway(operation) => accept(request, operation),
-            Begun::Succeeded => TriggerAnswer::Succeeded,
-            Begun::Failed(description) => TriggerAnswer::Failed(format!(
+            Begun::Succeeded => TriggerResponse::Succeeded,
+            Begun::Failed(description) => TriggerResponse::Failed(format!(
                 "[{}] Operation failed: {description}",
                 self.id(location)
             )),
@@ -130,14 +130,14 @@ impl<'a> ThroughBroker<'a> {
         location: Location,
         request: &mut Request,
         current: &InventoryEntry,
-    ) -> TriggerAnswer {
+    ) -> TriggerResponse {
         let (id, operation) = (self.id(location), self.fleet.operation);
         let failed = |cause: String| {
             format!("operation type: {operation} failed for service instance {id}: {cause}")
         };
         let plan = current.plan_id.as_ref();
         let Some(plan) = plan.or(self.entries[location].plan_id.as_ref()) else {
-            return TriggerAnswer::Failed(failed("its plan is unknown".to_owned()));
+            return TriggerResponse::Failed(failed("its plan is unknown".to_owned()));
         };
         let space = current.space_guid.as_deref();
         let answer = self.fleet.broker.operate(operation, id, plan, space).await;
@@ -158,8 +158,8 @@ impl<'a> ThroughBroker<'a> {
                         (false, format!("cannot parse upgrade response: {error}"))
                     }
                 },
-                StatusCode::NO_CONTENT => return TriggerAnswer::Skipped,
-                StatusCode::CONFLICT => return TriggerAnswer::Busy,
+                StatusCode::NO_CONTENT => return TriggerResponse::Skipped,
+                StatusCode::CONFLICT => return TriggerResponse::Busy,
                 status @ (StatusCode::NOT_FOUND | StatusCode::GONE) => {
                     let router = "unexpected status code: 404 for an existing instance";
                     let is_deployment = status == StatusCode::GONE;
@@ -198,24 +198,29 @@ impl<'a> ThroughBroker<'a> {
         };
         let cause = odb_redaction::redact(&failed(cause)).into_owned();
         if may_help {
-            TriggerAnswer::Unanswered(cause)
+            TriggerResponse::Unanswered(cause)
         } else {
-            TriggerAnswer::Failed(cause)
+            TriggerResponse::Failed(cause)
         }
     }
 
     /// There is no deployment, or no instance. If the platform does not know it any more, its user has deleted it.
     /// `router` is the cause if only a router has answered.
-    async fn missing(&self, id: &InstanceId, is_deployment: bool, router: String) -> TriggerAnswer {
+    async fn missing(
+        &self,
+        id: &InstanceId,
+        is_deployment: bool,
+        router: String,
+    ) -> TriggerResponse {
         match self.look_up.current(id).await {
-            Ok(None) => TriggerAnswer::Deleted,
-            _ if is_deployment => TriggerAnswer::Orphan,
+            Ok(None) => TriggerResponse::Deleted,
+            _ if is_deployment => TriggerResponse::Orphan,
             Err(error) => {
-                TriggerAnswer::Unanswered(format!("[{id}] could not read the instance: {error}"))
+                TriggerResponse::Unanswered(format!("[{id}] could not read the instance: {error}"))
             }
             // The broker knows it, so that another owner has answered: a router that does not know the broker.
-            Ok(Some(_)) if self.look_up.has_inventory() => TriggerAnswer::Unanswered(router),
-            Ok(Some(_)) => TriggerAnswer::Deleted,
+            Ok(Some(_)) if self.look_up.has_inventory() => TriggerResponse::Unanswered(router),
+            Ok(Some(_)) => TriggerResponse::Deleted,
         }
     }
 
@@ -229,23 +234,23 @@ impl<'a> ThroughBroker<'a> {
     }
 }
 
-fn accept(request: &mut Request, operation: OperationData) -> TriggerAnswer {
+fn accept(request: &mut Request, operation: OperationData) -> TriggerResponse {
     let task = operation.task();
     request.operation = Some(operation);
-    TriggerAnswer::Accepted(task)
+    TriggerResponse::Accepted(task)
 }
 
 impl Requests for ThroughBroker<'_> {
-    async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerAnswer {
+    async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerResponse {
         let request = &mut *self.requests[location].lock().await;
         let id = self.id(location);
         let mut is_known = true;
         let current = match self.look_up.current(id).await {
             Ok(Some(current)) => current,
-            Ok(None) => return TriggerAnswer::Deleted,
+            Ok(None) => return TriggerResponse::Deleted,
             // A lost answer can be resolved only if the state before is known.
             Err(error) if is_repeat || self.look_up.has_inventory() => {
-                return TriggerAnswer::Unanswered(format!(
+                return TriggerResponse::Unanswered(format!(
                     "[{id}] could not read the instance: {error}"
                 ));
             }
@@ -273,7 +278,7 @@ impl Requests for ThroughBroker<'_> {
         });
         let answer = self.request(location, request, &current).await;
         // The operation in the way may be the requested one.
-        if answer == TriggerAnswer::Busy
+        if answer == TriggerResponse::Busy
             && self.look_up.has_inventory()
             && let Ok(Some(current)) = self.look_up.current(id).await
             && let Some(begun) = self.begun_meanwhile(request, &current)
@@ -283,24 +288,24 @@ impl Requests for ThroughBroker<'_> {
         answer
     }
 
-    async fn poll(&self, location: Location) -> PollAnswer {
+    async fn poll(&self, location: Location) -> PollResponse {
         let (id, broker) = (self.id(location), &self.fleet.broker);
         let request = self.requests[location].lock().await;
         let Some(operation) = &request.operation else {
             let cause = "an operation is in progress and cannot be polled".to_owned();
-            return PollAnswer::Senseless(cause);
+            return PollResponse::Senseless(cause);
         };
         let error = match broker.last_operation(id, operation).await {
             Ok(reported) => {
                 return match reported.state {
-                    OperationState::InProgress => PollAnswer::InProgress,
-                    OperationState::Succeeded => PollAnswer::Succeeded,
+                    OperationState::InProgress => PollResponse::InProgress,
+                    OperationState::Succeeded => PollResponse::Succeeded,
                     OperationState::Failed => {
                         let mut description = reported.description;
                         if let Some(error) = self.error_of_director(id).await {
                             description = format!("{description}: {error}");
                         }
-                        PollAnswer::Failed(description)
+                        PollResponse::Failed(description)
                     }
                 };
             }
@@ -314,15 +319,15 @@ impl Requests for ThroughBroker<'_> {
                 Some(StatusCode::GONE | StatusCode::NOT_FOUND)
             );
             if is_another_end && self.look_up.current(id).await == Ok(None) {
-                return PollAnswer::Gone;
+                return PollResponse::Gone;
             }
             // A router that does not know the broker answers 404.
             may_help |= error.is_unknown_route();
         }
         if may_help {
-            PollAnswer::Unanswered(cause)
+            PollResponse::Unanswered(cause)
         } else {
-            PollAnswer::Senseless(cause)
+            PollResponse::Senseless(cause)
         }
     }
 

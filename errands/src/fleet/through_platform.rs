@@ -12,7 +12,7 @@ use odb_clients::{
     http::Call,
 };
 use odb_redaction::Chain;
-use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
+use odb_rollout::{Health, Location, PollResponse, TriggerResponse};
 use tokio::sync::Mutex;
 
 use super::look_up::health;
@@ -38,14 +38,14 @@ struct Lost {
 
 impl Lost {
     /// The outcome of the upgrade. Another client may have begun it; its end is awaited in that case, too.
-    fn outcome(&self, now: &CfVersionedInstance) -> Option<Result<TriggerAnswer, Rejection>> {
+    fn outcome(&self, now: &CfVersionedInstance) -> Option<Result<TriggerResponse, Rejection>> {
         let Self { before, version } = self;
         let state = state_of(now)?;
         if is_going_on(state) {
-            return Some(Ok(TriggerAnswer::Accepted(None)));
+            return Some(Ok(TriggerResponse::Accepted(None)));
         }
         if now.version.as_ref() == Some(version) {
-            return Some(Ok(TriggerAnswer::Succeeded));
+            return Some(Ok(TriggerResponse::Succeeded));
         }
         let is_another = now.last_operation != before.last_operation
             || now.changed != before.changed
@@ -85,44 +85,44 @@ impl<'a> ThroughPlatform<'a> {
         Ok(version)
     }
 
-    async fn upgrade(&self, location: Location) -> Result<TriggerAnswer, Rejection> {
+    async fn upgrade(&self, location: Location) -> Result<TriggerResponse, Rejection> {
         let lost = &mut *self.lost[location].lock().await;
         let guid = self.guid(location)?;
         let Some(instance) = self.controller.versioned_instance(&call(), &guid).await? else {
-            return Ok(TriggerAnswer::Deleted);
+            return Ok(TriggerResponse::Deleted);
         };
         if let Some(begun) = lost.as_ref().and_then(|lost| lost.outcome(&instance)) {
             return begun;
         }
         if state_of(&instance).is_some_and(is_going_on) {
-            return Ok(TriggerAnswer::Busy);
+            return Ok(TriggerResponse::Busy);
         }
         if was_never_made(&instance) {
-            return Ok(TriggerAnswer::Skipped);
+            return Ok(TriggerResponse::Skipped);
         }
         let Some(version) = self.version_of(&instance.plan).await? else {
             // Nothing that the platform could see.
-            return Ok(TriggerAnswer::Skipped);
+            return Ok(TriggerResponse::Skipped);
         };
         if instance.version.as_ref() == Some(&version) {
-            return Ok(TriggerAnswer::Skipped);
+            return Ok(TriggerResponse::Skipped);
         }
         let call = call();
         let asked = self.controller.upgrade_instance(&call, &guid, &version);
         match asked.await {
-            Ok(Upgrading::Begun) => Ok(TriggerAnswer::Accepted(None)),
-            Ok(Upgrading::UpToDate) => Ok(TriggerAnswer::Skipped),
+            Ok(Upgrading::Begun) => Ok(TriggerResponse::Accepted(None)),
+            Ok(Upgrading::UpToDate) => Ok(TriggerResponse::Skipped),
             Ok(Upgrading::Failed { description }) => Err(Rejection::Reported(format!(
                 "the upgrade failed immediately: {description}"
             ))),
             Ok(Upgrading::Unknown { state }) => Err(Rejection::Reported(format!(
                 "unknown state of the operation: `{state}`"
             ))),
-            Err(error) if error.is_busy() => Ok(TriggerAnswer::Busy),
+            Err(error) if error.is_busy() => Ok(TriggerResponse::Busy),
             Err(error) if error.is_not_found() => {
                 match self.controller.versioned_instance(&call, &guid).await? {
-                    None => Ok(TriggerAnswer::Deleted),
-                    Some(found) if was_never_made(&found) => Ok(TriggerAnswer::Skipped),
+                    None => Ok(TriggerResponse::Deleted),
+                    Some(found) if was_never_made(&found) => Ok(TriggerResponse::Skipped),
                     Some(_) => Err(error.into()),
                 }
             }
@@ -170,31 +170,33 @@ impl Rejection {
 }
 
 impl Requests for ThroughPlatform<'_> {
-    async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerAnswer {
+    async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerResponse {
         let id = &self.entries[location].service_instance_id;
         self.upgrade(location).await.unwrap_or_else(|rejection| {
             let (text, may_help) = rejection.into_parts();
             let cause = format!("failed to trigger operation for instance \"{id}\": {text}");
             if may_help {
-                TriggerAnswer::Unanswered(cause)
+                TriggerResponse::Unanswered(cause)
             } else {
-                TriggerAnswer::Failed(cause)
+                TriggerResponse::Failed(cause)
             }
         })
     }
 
-    async fn poll(&self, location: Location) -> PollAnswer {
+    async fn poll(&self, location: Location) -> PollResponse {
         let call = call();
         let found = async {
             let guid = self.guid(location)?;
             Ok(self.controller.versioned_instance(&call, &guid).await?)
         };
         let (text, may_help) = match found.await {
-            Ok(None) => return PollAnswer::Gone,
+            Ok(None) => return PollResponse::Gone,
             Ok(Some(instance)) => match state_of(&instance) {
-                Some(state) if is_going_on(state) => return PollAnswer::InProgress,
-                Some(CfOperationState::Succeeded) => return PollAnswer::Succeeded,
-                Some(CfOperationState::Failed) => return PollAnswer::Failed(instance.description),
+                Some(state) if is_going_on(state) => return PollResponse::InProgress,
+                Some(CfOperationState::Succeeded) => return PollResponse::Succeeded,
+                Some(CfOperationState::Failed) => {
+                    return PollResponse::Failed(instance.description);
+                }
                 state => (format!("unknown state of the operation: {state:?}"), false),
             },
             Err(rejection) => Rejection::into_parts(rejection),
@@ -202,9 +204,9 @@ impl Requests for ThroughPlatform<'_> {
         let id = &self.entries[location].service_instance_id;
         let cause = format!("failed to check operation for instance \"{id}\": {text}");
         if may_help {
-            PollAnswer::Unanswered(cause)
+            PollResponse::Unanswered(cause)
         } else {
-            PollAnswer::Senseless(cause)
+            PollResponse::Senseless(cause)
         }
     }
 

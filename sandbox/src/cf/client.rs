@@ -74,7 +74,7 @@ struct Token {
 }
 
 /// An answer, read to its end.
-struct Answer {
+struct Response {
     method: Method,
     path: String,
     status: StatusCode,
@@ -240,7 +240,7 @@ impl Client {
         let mut repeats = 2;
         loop {
             let answer = self.call(&Method::GET, url.clone(), None).await;
-            match answer.and_then(Answer::succeeded) {
+            match answer.and_then(Response::succeeded) {
                 Ok(answer) => return answer.json(),
                 Err(error) if repeats == 0 || !error.is_transient() => return Err(error),
                 Err(_) => repeats -= 1,
@@ -254,7 +254,7 @@ impl Client {
         method: &Method,
         url: Url,
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<Response, ClientError> {
         let token = match self.token.take() {
             Some(token) => token,
             None => self.log_in().await?,
@@ -276,7 +276,7 @@ impl Client {
         url: Url,
         body: Option<Vec<u8>>,
         token: &SecretString,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<Response, ClientError> {
         let mut request = self
             .http
             .request(method.clone(), url.clone())
@@ -389,8 +389,8 @@ async fn exchange(
     method: &Method,
     url: &Url,
     request: RequestBuilder,
-) -> Result<Answer, ClientError> {
-    let no_answer = |source: reqwest::Error| ClientError::NoAnswer {
+) -> Result<Response, ClientError> {
+    let no_answer = |source: reqwest::Error| ClientError::NoResponse {
         method: method.clone(),
         url: url.clone(),
         // The enclosing error reports the address.
@@ -399,7 +399,7 @@ async fn exchange(
     let mut response = request.send().await.map_err(no_answer)?;
     let location = response.headers().get(LOCATION);
     let location = location.and_then(|location| location.to_str().ok());
-    let mut answer = Answer {
+    let mut answer = Response {
         method: method.clone(),
         path: url.path().to_owned(),
         status: response.status(),
@@ -418,7 +418,7 @@ async fn exchange(
     Ok(answer)
 }
 
-impl Answer {
+impl Response {
     fn json<T: DeserializeOwned>(self) -> Result<T, ClientError> {
         serde_json::from_slice(&self.body).map_err(|source| ClientError::NotUnderstood {
             method: self.method,
@@ -474,7 +474,7 @@ pub(super) enum ClientError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error("no answer to {method} `{url}`")]
-    NoAnswer {
+    NoResponse {
         method: Method,
         url: Url,
         #[source]
@@ -531,7 +531,7 @@ impl ClientError {
 
     fn is_transient(&self) -> bool {
         match self {
-            Self::NoAnswer { source, .. } => !source.is_timeout(),
+            Self::NoResponse { source, .. } => !source.is_timeout(),
             Self::Refused { status, .. } => status.is_server_error(),
             _ => false,
         }

@@ -107,7 +107,7 @@ impl CfError {
 
 fn client_hint(error: &ClientError) -> Option<String> {
     match error {
-        ClientError::NoAnswer { .. } => {
+        ClientError::NoResponse { .. } => {
             Some("is the sandbox still running? `odb-sandbox up` starts a new one".into())
         }
         ClientError::LoginRefused { .. } => Some(

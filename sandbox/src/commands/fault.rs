@@ -14,7 +14,7 @@ use super::remote::{Remote, RemoteArgs};
 use crate::{
     durations,
     faults::{
-        Answer, CertificateFlaw, Effect, Fault, FaultId, FieldName, FieldValue, HeaderMatch,
+        CertificateFlaw, Effect, Fault, FaultId, FaultResponse, FieldName, FieldValue, HeaderMatch,
         Moment, PathPattern, RequestMethod, Requests, ServerName, SetFault, Status,
     },
 };
@@ -198,7 +198,7 @@ impl From<EffectCommand> for Effect {
                 header,
                 body,
                 moment,
-            } => Self::Answer(Answer {
+            } => Self::Answer(FaultResponse {
                 status,
                 headers: header.into_iter().collect::<BTreeMap<_, _>>(),
                 body,

@@ -50,7 +50,7 @@ pub(super) enum RemoteError {
     #[error("could not set up TLS")]
     Tls(#[source] rustls::Error),
     #[error("the control API at `{base}` does not answer; is the sandbox running?")]
-    NoAnswer {
+    NoResponse {
         base: Url,
         #[source]
         source: reqwest::Error,
@@ -147,7 +147,7 @@ impl Remote {
         &self,
         request: reqwest::RequestBuilder,
     ) -> Result<(StatusCode, Vec<u8>), RemoteError> {
-        let no_answer = |source: reqwest::Error| RemoteError::NoAnswer {
+        let no_answer = |source: reqwest::Error| RemoteError::NoResponse {
             base: self.base.clone(),
             source: source.without_url(),
         };

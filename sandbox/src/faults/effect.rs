@@ -28,7 +28,7 @@ pub enum Effect {
         moment: Moment,
     },
     /// Something else is answered.
-    Answer(Answer),
+    Answer(FaultResponse),
     /// The connection is cut, and with it every other request on it.
     Drop {
         /// Whether the server has worked on the request by then.
@@ -60,7 +60,7 @@ pub enum Effect {
 /// An answer that the server would not have given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct FaultResponse {
     /// Its status.
     pub status: Status,
     /// Its headers.

@@ -23,7 +23,7 @@ use futures_util::StreamExt;
 
 use super::{
     body::Meagre,
-    effect::{Answer, Effect, Moment},
+    effect::{Effect, FaultResponse, Moment},
     fault::ServerName,
     table::Faults,
 };
@@ -135,7 +135,7 @@ async fn with_body(
     ServiceResponse::new(request, response.set_body(other(announced, whole)))
 }
 
-fn other(answer: &Answer) -> HttpResponse {
+fn other(answer: &FaultResponse) -> HttpResponse {
     let mut response = HttpResponse::build(answer.status.code());
     for (name, value) in &answer.headers {
         response.insert_header((name.as_str(), value.as_str()));

@@ -17,7 +17,7 @@ mod injection;
 mod table;
 mod words;
 
-pub use effect::{Answer, CertificateFlaw, Effect, Moment};
+pub use effect::{CertificateFlaw, Effect, FaultResponse, Moment};
 pub(crate) use fault::Presented;
 pub use fault::{Fault, FaultId, ServerName, UnusableError};
 pub use fault::{HeaderMatch, Requests};

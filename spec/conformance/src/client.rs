@@ -167,9 +167,9 @@ impl Client {
         Ok(exchange)
     }
 
-    async fn try_send(&self, ask: Ask) -> Result<Exchange, NoAnswer> {
+    async fn try_send(&self, ask: Ask) -> Result<Exchange, NoResponse> {
         let base = self.target.url.as_str().trim_end_matches('/');
-        let mut url = Url::parse(&format!("{base}{}", ask.path)).map_err(NoAnswer::Address)?;
+        let mut url = Url::parse(&format!("{base}{}", ask.path)).map_err(NoResponse::Address)?;
         if !ask.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&ask.query);
         }
@@ -201,13 +201,13 @@ impl Client {
             request = request.body(body.clone());
         }
         let began = Instant::now();
-        let mut response = request.send().await.map_err(NoAnswer::Transport)?;
+        let mut response = request.send().await.map_err(NoResponse::Transport)?;
         let (status, answered) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(NoAnswer::Transport)? {
+        while let Some(chunk) = response.chunk().await.map_err(NoResponse::Transport)? {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
-                return Err(NoAnswer::TooLarge);
+                return Err(NoResponse::TooLarge);
             }
         }
         Ok(Exchange {
@@ -225,7 +225,7 @@ impl Client {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum NoAnswer {
+enum NoResponse {
     #[error("the address is none: {0}")]
     Address(url::ParseError),
     #[error("{}", innermost(.0))]

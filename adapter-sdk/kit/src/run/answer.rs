@@ -14,7 +14,7 @@ pub(super) enum Form {
     Arguments,
 }
 
-pub(super) enum Answer {
+pub(super) enum Response {
     Manifest {
         generated: Box<GeneratedManifest>,
         document: Value,
@@ -25,7 +25,7 @@ pub(super) enum Answer {
     Nothing,
 }
 
-impl Answer {
+impl Response {
     /// The answer, or why stdout is none.
     pub(super) fn of(subcommand: Subcommand, form: Form, ended: &Ended) -> anyhow::Result<Self> {
         const NOT_JSON: &str = "stdout is not the one JSON value that it should be";

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::answer::{self, Answer, Explanation, Form, objection};
+use super::answer::{self, Explanation, Form, Response, objection};
 use super::masking::Masking;
 use super::request::{Request, deployable};
 use crate::check::difference::manifest_differences;
@@ -68,8 +68,8 @@ impl Report {
         masking.learn(request.secrets.iter().map(String::as_str));
         let understood = ended
             .is_success()
-            .then(|| Answer::of(request.subcommand, request.form, ended));
-        if let Some(Ok(Answer::Manifest { generated, .. })) = &understood {
+            .then(|| Response::of(request.subcommand, request.form, ended));
+        if let Some(Ok(Response::Manifest { generated, .. })) = &understood {
             let secrets = generated.secrets.iter().flatten();
             secrets.for_each(|(_, secret)| masking.learn_all_of(secret));
         }
@@ -189,17 +189,17 @@ fn as_yaml(document: &Value) -> String {
 
 fn explained(
     request: &Request,
-    understood: Result<&Answer, &anyhow::Error>,
+    understood: Result<&Response, &anyhow::Error>,
 ) -> (Explanation, bool) {
     let why = match understood {
         Err(error) => Some(format!("{error:#}")),
-        Ok(Answer::Manifest { document, .. }) => {
+        Ok(Response::Manifest { document, .. }) => {
             let deployment = request.deployment.as_ref();
             deployment
                 .and_then(|deployment| objection(document, deployment))
                 .map(|objection| format!("it refuses the manifest, {objection}"))
         }
-        Ok(Answer::Document(_) | Answer::Nothing) => None,
+        Ok(Response::Document(_) | Response::Nothing) => None,
     };
     match why {
         Some(why) => (answer::not_understood(&why), false),
@@ -236,9 +236,9 @@ fn warnings(request: &Request, ended: &Ended) -> Vec<String> {
     warnings
 }
 
-fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown {
+fn shown(subcommand: Subcommand, answer: Response, masking: &mut Masking) -> Shown {
     match answer {
-        Answer::Manifest {
+        Response::Manifest {
             generated,
             document,
         } => {
@@ -258,21 +258,21 @@ fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown
                 labels: masking.document(&Value::Object(generated.labels)),
             }))
         }
-        Answer::Document(document) => Shown::Document(match subcommand {
+        Response::Document(document) => Shown::Document(match subcommand {
             Subcommand::CreateBinding => masking.binding(&document),
             Subcommand::GeneratePlanSchemas => masking.public_document(&document),
             _ => masking.document(&document),
         }),
-        Answer::Nothing => Shown::Nothing(()),
+        Response::Nothing => Shown::Nothing(()),
     }
 }
 
 fn difference(
     request: &Request,
-    answer: Option<&Answer>,
+    answer: Option<&Response>,
     masking: &mut Masking,
 ) -> Option<ShownDifference> {
-    let Some(Answer::Manifest { document, .. }) = answer else {
+    let Some(Response::Manifest { document, .. }) = answer else {
         return None;
     };
     let previous = request.previous_manifest.as_ref().map(ManifestText::as_str);
@@ -300,8 +300,8 @@ fn normal_form(mut document: Value) -> String {
     as_yaml(&document)
 }
 
-fn deployed(request: &Request, answer: &Answer) -> Option<String> {
-    let Answer::Manifest { generated, .. } = answer else {
+fn deployed(request: &Request, answer: &Response) -> Option<String> {
+    let Response::Manifest { generated, .. } = answer else {
         return None;
     };
     let secrets = generated.secrets.clone().unwrap_or_default();

@@ -12,7 +12,7 @@ use odb_adapter_sdk::{json, yaml};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Form};
+use super::answer::{Form, Response};
 use super::{Operation, RunArguments};
 use crate::broker::{Platform, deployed, made_up_vms, secrets_folder};
 use crate::inputs::Inputs;
@@ -231,12 +231,14 @@ impl Prompt<'_> {
         let ended = self.adapter.run(&call);
         let ended = ended.context("could not ask for the manifest first")?;
         let why = if ended.is_success() {
-            match Answer::of(subcommand, Form::Stdin, &ended) {
-                Ok(Answer::Manifest { generated, .. }) => {
+            match Response::of(subcommand, Form::Stdin, &ended) {
+                Ok(Response::Manifest { generated, .. }) => {
                     let secrets = generated.secrets.unwrap_or_default();
                     return Ok(deployable(generated.manifest.as_str(), &secrets, &name));
                 }
-                Ok(Answer::Document(_) | Answer::Nothing) => "answered something else".to_owned(),
+                Ok(Response::Document(_) | Response::Nothing) => {
+                    "answered something else".to_owned()
+                }
                 Err(error) => format!("gave an unreadable answer: {error}"),
             }
         } else {

@@ -44,7 +44,7 @@ pub(crate) fn of_dashboards() -> BTreeSet<&'static str> {
 }
 
 pub(super) fn register(tera: &mut Tera, session: &Arc<Session>) {
-    let mut function = |name: &'static str, needed: Names, optional: Names, answer: Answer| {
+    let mut function = |name: &'static str, needed: Names, optional: Names, answer: Function| {
         let session = Arc::clone(session);
         tera.register_function(name, move |kwargs: Kwargs, _: &State<'_>| {
             check_arguments(name, needed, optional, &kwargs)
@@ -81,7 +81,7 @@ pub(super) fn register(tera: &mut Tera, session: &Arc<Session>) {
 
 type Names = &'static [&'static str];
 
-type Answer = fn(&Session, &Kwargs) -> TeraResult<tera::Value>;
+type Function = fn(&Session, &Kwargs) -> TeraResult<tera::Value>;
 
 fn check_arguments(
     function: &str,

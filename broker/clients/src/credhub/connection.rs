@@ -14,7 +14,8 @@ use crate::{
         ConnectError, Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused,
     },
     http::{
-        Call, Limits, Request, Response, Service, StatusCode, Trust, UnreadableAnswer, address, cut,
+        Call, Limits, Request, Response, Service, StatusCode, Trust, UnreadableResponse, address,
+        cut,
     },
     service_error::{FailureKind, Result},
     uaa::{Grant, TokenSource},
@@ -158,7 +159,7 @@ fn rejection(answer: &Response) -> FailureKind {
         // A proxy that finds no CredHub answers so as well, and must not pass for one that finds no credential.
         Err(_) if answer.status() == StatusCode::NOT_FOUND => {
             let missing = "error of CredHub";
-            let source = UnreadableAnswer::Missing { missing };
+            let source = UnreadableResponse::Missing { missing };
             return FailureKind::NotUnderstood { source };
         }
         Err(_) => return refused(answer),

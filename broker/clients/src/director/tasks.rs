@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     connection::Answered,
-    http::{Call, Method, Repeat, Request, StatusCode, UnreadableAnswer},
+    http::{Call, Method, Repeat, Request, StatusCode, UnreadableResponse},
     service_error::Result,
 };
 
@@ -143,7 +143,7 @@ impl Director {
         let text = answer.text();
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let read: Result<_, serde_json::Error> = lines.map(serde_json::from_str).collect();
-        answer.understood(read.map_err(UnreadableAnswer::from))
+        answer.understood(read.map_err(UnreadableResponse::from))
     }
 
     pub(super) fn output(&self, task: TaskId, kind: &str) -> Request {

@@ -33,7 +33,7 @@ pub use observer::{
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
-pub use response::{Response, UnreadableAnswer, cut};
+pub use response::{Response, UnreadableResponse, cut};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 

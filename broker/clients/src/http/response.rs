@@ -26,7 +26,7 @@ pub struct Response {
 ///
 /// The error has the position, not the content: the text may hold a manifest or a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnreadableAnswer {
+pub enum UnreadableResponse {
     #[error("the body is not JSON at line {line}, column {column}")]
     NotJson {
         /// From 1.
@@ -45,7 +45,7 @@ pub enum UnreadableAnswer {
     Missing { missing: &'static str },
 }
 
-impl From<serde_json::Error> for UnreadableAnswer {
+impl From<serde_json::Error> for UnreadableResponse {
     fn from(error: serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         if error.is_data() {
@@ -69,7 +69,7 @@ impl Response {
         &self.body
     }
 
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableAnswer> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableResponse> {
         Ok(serde_json::from_slice(&self.body)?)
     }
 
@@ -77,7 +77,7 @@ impl Response {
     pub fn each_of_json<T: DeserializeOwned>(
         &self,
         take: impl FnMut(T),
-    ) -> Result<(), UnreadableAnswer> {
+    ) -> Result<(), UnreadableResponse> {
         let mut body = serde_json::Deserializer::from_slice(&self.body);
         let each = Each {
             take,
@@ -140,7 +140,7 @@ pub fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn each(body: &'static str) -> (Vec<u8>, Result<(), UnreadableAnswer>) {
+    fn each(body: &'static str) -> (Vec<u8>, Result<(), UnreadableResponse>) {
         let answer = Response {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
@@ -158,13 +158,13 @@ mod tests {
         for broken in ["[1,2", "[1] 2", ""] {
             let error = each(broken).1.unwrap_err();
             assert!(
-                matches!(error, UnreadableAnswer::NotJson { .. }),
+                matches!(error, UnreadableResponse::NotJson { .. }),
                 "{broken}"
             );
         }
         for other in ["{}", "[\"a\"]", "[300]"] {
             let error = each(other).1.unwrap_err();
-            assert!(matches!(error, UnreadableAnswer::Shape { .. }), "{other}");
+            assert!(matches!(error, UnreadableResponse::Shape { .. }), "{other}");
         }
     }
 }

@@ -98,7 +98,7 @@ async fn an_untrusted_authority_is_distinguished_from_other_failures() {
     .unwrap_err();
 
     assert!(
-        matches!(&error.kind, FailureKind::NoAnswer { source } if source.is_unknown_authority()),
+        matches!(&error.kind, FailureKind::NoResponse { source } if source.is_unknown_authority()),
         "{error:?}"
     );
 }

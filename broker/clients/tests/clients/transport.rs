@@ -22,7 +22,7 @@ async fn info_with(server: &Server, trust: &Trust) -> Result<Director, ConnectEr
 fn transport_error(error: &ServiceError) -> &TransportError {
     match error {
         ServiceError {
-            kind: FailureKind::NoAnswer { source, .. },
+            kind: FailureKind::NoResponse { source, .. },
             ..
         } => source,
         other => panic!("{other:?}"),

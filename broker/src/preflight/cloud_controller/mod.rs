@@ -199,7 +199,7 @@ fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
         (Code::CloudControllerCredentials, key, remedy)
     } else {
         let remedy = match error.kind {
-            FailureKind::NoAnswer { .. } | FailureKind::OutOfTime { .. } => {
+            FailureKind::NoResponse { .. } | FailureKind::OutOfTime { .. } => {
                 "check `cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
             }
             _ => "check `cf.uaa.url`: a healthy UAA must answer there",

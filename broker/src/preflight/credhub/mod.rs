@@ -130,7 +130,7 @@ fn is_out_of_reach(error: &ConnectError) -> bool {
     };
     matches!(
         source.kind,
-        FailureKind::NoAnswer {
+        FailureKind::NoResponse {
             source: TransportError::NotConnected { .. }
         }
     )

@@ -142,7 +142,7 @@ fn refused(
             let remedy = format!("correct `{key}`: it has characters that no header can carry");
             (rejected, remedy)
         }
-        FailureKind::NoAnswer { source, .. } => (unreachable, uaa.remedy_of(source)),
+        FailureKind::NoResponse { source, .. } => (unreachable, uaa.remedy_of(source)),
         FailureKind::OutOfTime { .. } => {
             let source = TransportError::OutOfTime { sent: true };
             (unreachable, uaa.remedy_of(&source))

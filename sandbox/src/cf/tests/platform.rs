@@ -34,45 +34,45 @@ pub(super) struct Asked {
 
 /// One answer; with a body, or with a `Location`.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub(super) struct Response {
     status: StatusCode,
     location: Option<String>,
     body: Option<Value>,
 }
 
-pub(super) fn ok(body: Value) -> Answer {
-    Answer {
+pub(super) fn ok(body: Value) -> Response {
+    Response {
         status: StatusCode::OK,
         location: None,
         body: Some(body),
     }
 }
 
-pub(super) fn accepted(job: &str) -> Answer {
+pub(super) fn accepted(job: &str) -> Response {
     let location = Some(format!("{EXTERNAL}/v3/jobs/{job}"));
-    Answer {
+    Response {
         status: StatusCode::ACCEPTED,
         location,
         body: None,
     }
 }
 
-pub(super) fn refused(status: u16, code: i64, title: &str, detail: &str) -> Answer {
+pub(super) fn refused(status: u16, code: i64, title: &str, detail: &str) -> Response {
     let body = json!({"errors": [{"code": code, "title": title, "detail": detail}]});
-    Answer {
+    Response {
         status: StatusCode::from_u16(status).unwrap(),
         location: None,
         body: Some(body),
     }
 }
 
-pub(super) fn page(resources: &Value) -> Answer {
+pub(super) fn page(resources: &Value) -> Response {
     ok(
         json!({"pagination": {"total_results": 1, "total_pages": 1, "next": null}, "resources": resources}),
     )
 }
 
-pub(super) fn job(operation: &str, state: &str, link: (&str, &str), errors: &Value) -> Answer {
+pub(super) fn job(operation: &str, state: &str, link: (&str, &str), errors: &Value) -> Response {
     let (kind, path) = link;
     ok(json!({
         "guid": "job", "operation": operation, "state": state, "errors": errors, "warnings": [],
@@ -81,12 +81,12 @@ pub(super) fn job(operation: &str, state: &str, link: (&str, &str), errors: &Val
 }
 
 /// `METHOD path` and what it answers, one after the other; the last answer stays.
-pub(super) type Route = (&'static str, Vec<Answer>);
+pub(super) type Route = (&'static str, Vec<Response>);
 
-struct Routes(Mutex<HashMap<&'static str, std::collections::VecDeque<Answer>>>);
+struct Routes(Mutex<HashMap<&'static str, std::collections::VecDeque<Response>>>);
 
 impl Routes {
-    fn next(&self, call: &str) -> Option<Answer> {
+    fn next(&self, call: &str) -> Option<Response> {
         let mut routes = self.0.lock().unwrap();
         let answers = routes.get_mut(call)?;
         if answers.len() > 1 {

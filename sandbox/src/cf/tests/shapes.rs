@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::platform::{Answer, job, ok};
+use super::platform::{Response, job, ok};
 
 pub(super) const INSTANCE: (&str, &str) = ("service_instances", "/v3/service_instances/i-1");
 
@@ -33,10 +33,10 @@ pub(super) fn included() -> Value {
     })
 }
 
-pub(super) fn page_with_included(resources: &Value) -> Answer {
+pub(super) fn page_with_included(resources: &Value) -> Response {
     ok(json!({"pagination": {"next": null}, "resources": resources, "included": included()}))
 }
 
-pub(super) fn creating(state: &str) -> Answer {
+pub(super) fn creating(state: &str) -> Response {
     job("service_instance.create", state, INSTANCE, &json!([]))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::{Relation, checked_name},
     query::Query,
@@ -72,7 +72,7 @@ struct Relationships {
     space: Relation,
 }
 
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     let change = wanted.metadata;
     let name = checked_name(&wanted.name)?;

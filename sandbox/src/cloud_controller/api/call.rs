@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Answer, RequestId, created, message::message, ok, permissions::Permissions, resource::Resource,
+    RequestId, Response, created, message::message, ok, permissions::Permissions,
+    resource::Resource,
 };
 use crate::cloud_controller::{
     CloudController,
@@ -248,12 +249,12 @@ impl Call {
     }
 
     /// 200 with a resource.
-    pub(super) fn shown<R: Resource>(&self, tables: &Tables, guid: &str) -> Answer {
+    pub(super) fn shown<R: Resource>(&self, tables: &Tables, guid: &str) -> Response {
         Ok(ok(&self.presented::<R>(tables, guid)?))
     }
 
     /// 201 with a resource.
-    pub(super) fn created<R: Resource>(&self, tables: &Tables, guid: &str) -> Answer {
+    pub(super) fn created<R: Resource>(&self, tables: &Tables, guid: &str) -> Response {
         Ok(created(&self.presented::<R>(tables, guid)?))
     }
 

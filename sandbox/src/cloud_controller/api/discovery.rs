@@ -9,7 +9,7 @@ use actix_web::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     ok,
     resource::Resource,
@@ -68,7 +68,7 @@ async fn root(controller: Data<CloudController>) -> HttpResponse {
     ok(&body)
 }
 
-async fn v3(request: HttpRequest) -> Answer {
+async fn v3(request: HttpRequest) -> Response {
     Call::of(&request)?.read(|view| {
         let own = [("self".to_owned(), view.link("/v3"))];
         let links = RESOURCES.iter().map(|name| {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     resource::{Listed, Resource, reads},
 };
@@ -99,7 +99,7 @@ struct Update {
     _custom_error_message: Option<String>,
 }
 
-async fn update(call: Call) -> Answer {
+async fn update(call: Call) -> Response {
     call.read(|view| view.visible::<Flag>(call.guid()).map(drop))?;
     call.caller.must_be_admin()?;
     let wanted: Update = call.message()?;

@@ -103,7 +103,7 @@ fn unknown() -> Rejection {
     ErrorKind::NotFound.with("Unknown request")
 }
 
-type Answer = Result<HttpResponse, Rejection>;
+type Response = Result<HttpResponse, Rejection>;
 
 fn ok(body: &Value) -> HttpResponse {
     HttpResponse::Ok()

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::checked_name,
     resource::{Resource, reads},
@@ -65,7 +65,7 @@ struct Wanted {
 }
 
 /// Admins make organizations, and others where a feature flag lets them; they then manage what they made.
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     let wanted: Wanted = call.message()?;
     let change = wanted.metadata;
     let name = checked_name(wanted.name.as_deref().unwrap_or_default())?;

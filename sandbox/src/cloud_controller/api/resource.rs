@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     ok,
     query::Query,
@@ -99,7 +99,7 @@ pub(super) fn reads<R: Resource>(app: &mut ServiceConfig) {
         .route(&format!("{}/{{guid}}", R::PATH), get().to(one::<R>));
 }
 
-pub(super) async fn list<R: Resource>(request: HttpRequest) -> Answer {
+pub(super) async fn list<R: Resource>(request: HttpRequest) -> Response {
     let call = reader::<R>(&request)?;
     let query = Query::of_list::<R>(&request)?;
     call.read(|view| {
@@ -108,7 +108,7 @@ pub(super) async fn list<R: Resource>(request: HttpRequest) -> Answer {
     })
 }
 
-pub(super) async fn one<R: Resource>(request: HttpRequest) -> Answer {
+pub(super) async fn one<R: Resource>(request: HttpRequest) -> Response {
     let call = reader::<R>(&request)?;
     let query = Query::of_one::<R>(&request)?;
     call.read(|view| {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::Relation,
     organizations::ordered_organization,
@@ -92,7 +92,7 @@ struct WantedUser {
     origin: Option<String>,
 }
 
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     call.change(|tables| {
         let location = wanted.location(&call.view(tables))?;

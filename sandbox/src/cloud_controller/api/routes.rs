@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::Relation,
     query::Query,
@@ -150,7 +150,7 @@ struct Relationships {
     domain: Relation,
 }
 
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     call.change(|tables| {
         let view = call.view(tables);

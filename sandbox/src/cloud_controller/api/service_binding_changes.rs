@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::{Relation, checked_name},
     resource::Resource,
@@ -56,7 +56,7 @@ struct NewBinding {
     metadata: MetadataChange,
 }
 
-pub(super) async fn create(call: Call) -> Answer {
+pub(super) async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     let metadata = wanted.metadata;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
@@ -230,7 +230,7 @@ struct RouteRelationships {
     route: Relation,
 }
 
-pub(super) async fn create_route_binding(call: Call) -> Answer {
+pub(super) async fn create_route_binding(call: Call) -> Response {
     let wanted: CreateRouteBinding = call.message()?;
     let metadata = wanted.metadata;
     let relationships = wanted.relationships;
@@ -298,7 +298,7 @@ fn must_be_unbound(
     ))
 }
 
-pub(super) async fn remove(call: Call) -> Answer {
+pub(super) async fn remove(call: Call) -> Response {
     call.unbind(|view| {
         let binding = view.visible::<CredentialBinding>(call.guid())?;
         let space = view.tables.space_of(binding);
@@ -308,7 +308,7 @@ pub(super) async fn remove(call: Call) -> Answer {
     })
 }
 
-pub(super) async fn remove_route_binding(call: Call) -> Answer {
+pub(super) async fn remove_route_binding(call: Call) -> Response {
     call.unbind(|view| {
         let binding = view.visible::<RouteBinding>(call.guid())?;
         must_write(view, binding)?;
@@ -318,7 +318,7 @@ pub(super) async fn remove_route_binding(call: Call) -> Answer {
 
 impl Call {
     /// Begins to delete a binding.
-    fn unbind(&self, find: impl FnOnce(&View<'_>) -> Result<BindingGuid, Rejection>) -> Answer {
+    fn unbind(&self, find: impl FnOnce(&View<'_>) -> Result<BindingGuid, Rejection>) -> Response {
         let (operation, guid) = self.change(|tables| {
             let guid = find(&self.view(tables))?;
             let binding = tables.bindings.get(&guid);

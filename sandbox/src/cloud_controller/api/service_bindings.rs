@@ -7,7 +7,7 @@ use actix_web::web::{ServiceConfig, delete, get, post};
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     ok,
     query::Query,
@@ -255,7 +255,7 @@ pub(super) fn must_write(view: &View<'_>, binding: &Binding) -> Result<(), Rejec
 }
 
 /// Credentials are for those who may see the secrets of the space; for others there are none.
-async fn details(call: Call) -> Answer {
+async fn details(call: Call) -> Response {
     let (is_key, mut details) = call.read(|view| {
         let binding = view.visible::<CredentialBinding>(call.guid())?;
         let space = view.tables.space_of(binding);
@@ -283,7 +283,7 @@ async fn details(call: Call) -> Answer {
 
 impl Call {
     /// The parameters that the broker gives for an instance or a binding.
-    pub(super) async fn fetched_parameters(&self, target: &Target) -> Answer {
+    pub(super) async fn fetched_parameters(&self, target: &Target) -> Response {
         let body = self
             .controller
             .fetched(target, &self.caller.identity)

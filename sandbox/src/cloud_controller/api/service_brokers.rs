@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::{Relation, checked_name},
     query::Query,
@@ -108,7 +108,7 @@ struct Credentials {
     password: String,
 }
 
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     call.caller.must_be_admin()?;
     let wanted: Create = call.message()?;
     let change = wanted.metadata;
@@ -138,7 +138,7 @@ async fn create(call: Call) -> Answer {
     Ok(answer)
 }
 
-async fn update(call: Call) -> Answer {
+async fn update(call: Call) -> Response {
     call.caller.must_be_admin()?;
     let wanted: Update = call.message()?;
     let change = wanted.metadata;
@@ -189,7 +189,7 @@ async fn update(call: Call) -> Answer {
     Ok(answer)
 }
 
-async fn remove(call: Call) -> Answer {
+async fn remove(call: Call) -> Response {
     call.caller.must_be_admin()?;
     let guid = BrokerGuid::given(call.guid());
     let job = call.change(|tables| {

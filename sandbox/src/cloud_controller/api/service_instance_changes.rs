@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Answer,
+    Response,
     call::Call,
     instance_rules::{
         checked_tags, effective, free_name, must_be_usable, needs_broker, orderable_space,
@@ -53,7 +53,7 @@ struct Relationships {
     service_plan: Relation,
 }
 
-pub(super) async fn create(call: Call) -> Answer {
+pub(super) async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     let metadata = wanted.metadata;
     let name = checked_name(&wanted.name)?;
@@ -159,7 +159,7 @@ impl Update {
     }
 }
 
-pub(super) async fn update(call: Call) -> Answer {
+pub(super) async fn update(call: Call) -> Response {
     let begun = call.change(|tables| {
         let view = call.view(tables);
         let instance = view.visible::<Instance>(call.guid())?;
@@ -236,7 +236,7 @@ impl Call {
     }
 }
 
-pub(super) async fn remove(call: Call) -> Answer {
+pub(super) async fn remove(call: Call) -> Response {
     let purge = purges(&call.request)?;
     let begun = call.change(|tables| {
         let view = call.view(tables);

@@ -6,7 +6,7 @@ use actix_web::web::{ServiceConfig, delete, get, patch, post};
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     query::Query,
     resource::{Fields, Included, Resource, last_operation, reads, relation},
@@ -213,7 +213,7 @@ pub(super) fn missing() -> Rejection {
 }
 
 /// Asks the broker, where the offering lets itself be asked.
-async fn parameters(call: Call) -> Answer {
+async fn parameters(call: Call) -> Response {
     let target = call.read(|view| {
         let instance = view.visible::<Instance>(call.guid())?;
         if !view.permissions.sees_space(view.tables, &instance.space) {

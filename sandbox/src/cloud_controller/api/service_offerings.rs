@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     no_content,
     query::{Query, bad_query},
@@ -123,7 +123,7 @@ impl Resource for Offering {
 }
 
 /// Forgets an offering: with `purge=true` with all that is there of it, otherwise only when it has no plans.
-async fn remove(call: Call) -> Answer {
+async fn remove(call: Call) -> Response {
     let purge = purges(&call.request)?;
     call.change(|tables| {
         let guid = call

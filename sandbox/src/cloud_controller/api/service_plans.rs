@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::Named,
     no_content, ok,
@@ -191,7 +191,7 @@ fn changeable(call: &Call, tables: &Tables) -> Result<PlanGuid, Rejection> {
     Ok(guid)
 }
 
-async fn read_visibility(call: Call) -> Answer {
+async fn read_visibility(call: Call) -> Response {
     call.read(|view| {
         let plan = view.visible::<Plan>(call.guid())?;
         Ok(ok(&visibility(view.tables, plan)))
@@ -215,12 +215,12 @@ enum WantedKind {
     Space,
 }
 
-async fn replace_visibility(call: Call) -> Answer {
+async fn replace_visibility(call: Call) -> Response {
     change_visibility(&call, |wanted, _| wanted)?;
     read_visibility(call).await
 }
 
-async fn add_visibility(call: Call) -> Answer {
+async fn add_visibility(call: Call) -> Response {
     let kind = change_visibility(&call, |mut wanted, there| {
         if let (Visibility::Organizations(more), Visibility::Organizations(there)) =
             (&mut wanted, there)
@@ -251,7 +251,7 @@ fn change_visibility(
     })
 }
 
-async fn remove_organization(call: Call) -> Answer {
+async fn remove_organization(call: Call) -> Response {
     call.change(|tables| {
         let plan = changeable(&call, tables)?;
         let organization = OrganizationGuid::given(call.part("organization"));

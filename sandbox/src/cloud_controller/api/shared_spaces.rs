@@ -9,7 +9,7 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::Relations,
     no_content, ok,
@@ -58,7 +58,7 @@ impl Resource for Share {
     }
 }
 
-async fn list(request: HttpRequest) -> Answer {
+async fn list(request: HttpRequest) -> Response {
     let call = Call::of(&request)?;
     let query = Query::of_one::<Share>(&request)?;
     call.read(|view| {
@@ -73,7 +73,7 @@ async fn list(request: HttpRequest) -> Answer {
     })
 }
 
-async fn usage_summary(call: Call) -> Answer {
+async fn usage_summary(call: Call) -> Response {
     call.read(|view| {
         let instance = view.visible::<Instance>(call.guid())?;
         let guid = &instance.guid;
@@ -94,7 +94,7 @@ async fn usage_summary(call: Call) -> Answer {
     })
 }
 
-async fn share(call: Call) -> Answer {
+async fn share(call: Call) -> Response {
     let wanted: Relations = call.message()?;
     let wanted = wanted
         .data
@@ -237,7 +237,7 @@ fn must_be_shareable(
 }
 
 /// Takes an instance away from a space. The bindings of the apps there go first; the answer waits for the broker.
-async fn unshare(call: Call) -> Answer {
+async fn unshare(call: Call) -> Response {
     let space = SpaceGuid::given(call.part("space"));
     let guid = call.read(|view| {
         let instance = view.visible::<Instance>(call.guid())?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer,
+    Response,
     call::{Call, View},
     message::{Relation, checked_name},
     organizations::ordered_organization,
@@ -84,7 +84,7 @@ struct Relationships {
     organization: Relation,
 }
 
-async fn create(call: Call) -> Answer {
+async fn create(call: Call) -> Response {
     let wanted: Create = call.message()?;
     let change = wanted.metadata;
     let name = checked_name(&wanted.name)?;

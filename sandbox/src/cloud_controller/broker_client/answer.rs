@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{
-    exchange::{RawAnswer, Silence},
+    exchange::{RawResponse, Silence},
     failure::{BrokerError, BrokerFailure},
     shape::{self, Shape},
 };
@@ -27,7 +27,7 @@ pub(super) enum Call<'a> {
 
 /// What the answer to a change means.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     Done(Map<String, Value>),
     /// Begun: poll the last operation.
     Accepted {
@@ -44,8 +44,8 @@ pub(crate) enum Mitigation {
     NotNeeded,
 }
 
-impl Answer {
-    pub(super) fn of(call: Call<'_>, raw: Result<RawAnswer, Silence>) -> Self {
+impl Response {
+    pub(super) fn of(call: Call<'_>, raw: Result<RawResponse, Silence>) -> Self {
         let outcome = raw
             .map_err(BrokerFailure::from)
             .and_then(|raw| success(call, &raw));
@@ -71,7 +71,7 @@ enum Success {
     Accepted(Map<String, Value>),
 }
 
-fn success(call: Call<'_>, raw: &RawAnswer) -> Result<Success, BrokerFailure> {
+fn success(call: Call<'_>, raw: &RawResponse) -> Result<Success, BrokerFailure> {
     use Call::{Bind, Deprovision, Fetch, Provision, Unbind, Update};
     match (raw.status.as_u16(), call) {
         (401, _) => Err(BrokerFailure::unauthenticated(raw)),
@@ -98,7 +98,7 @@ fn success(call: Call<'_>, raw: &RawAnswer) -> Result<Success, BrokerFailure> {
     }
 }
 
-fn object(raw: &RawAnswer) -> Result<Map<String, Value>, BrokerFailure> {
+fn object(raw: &RawResponse) -> Result<Map<String, Value>, BrokerFailure> {
     raw.object().ok_or_else(|| {
         let what = format!(
             "expected valid JSON object in body, broker returned '{}'",
@@ -108,7 +108,7 @@ fn object(raw: &RawAnswer) -> Result<Map<String, Value>, BrokerFailure> {
     })
 }
 
-fn shaped(raw: &RawAnswer, shape: Shape) -> Result<Map<String, Value>, BrokerFailure> {
+fn shaped(raw: &RawResponse, shape: Shape) -> Result<Map<String, Value>, BrokerFailure> {
     let body = object(raw)?;
     match shape.errors(&body) {
         None => Ok(body),
@@ -117,7 +117,7 @@ fn shaped(raw: &RawAnswer, shape: Shape) -> Result<Map<String, Value>, BrokerFai
 }
 
 /// Which of the coded errors mean something depends on the call; the others count as any 422.
-fn unprocessable(call: Call<'_>, raw: &RawAnswer) -> BrokerFailure {
+fn unprocessable(call: Call<'_>, raw: &RawResponse) -> BrokerFailure {
     let coded = raw
         .object()
         .and_then(|body| BrokerFailure::coded(raw, &body));
@@ -189,7 +189,7 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    pub(super) fn of(raw: Result<RawAnswer, Silence>) -> Self {
+    pub(super) fn of(raw: Result<RawResponse, Silence>) -> Self {
         let Ok(raw) = raw else {
             return Self::Unclear;
         };
@@ -223,7 +223,7 @@ mod progress_tests {
     use super::*;
 
     fn poll(status: u16, body: &str) -> Progress {
-        Progress::of(Ok(RawAnswer {
+        Progress::of(Ok(RawResponse {
             method: Method::GET,
             url: String::new(),
             status: StatusCode::from_u16(status).unwrap(),

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    exchange::{RawAnswer, Silence},
+    exchange::{RawResponse, Silence},
     failure::BrokerFailure,
 };
 use crate::cloud_controller::model::{Feature, MaintenanceInfo};
@@ -84,7 +84,7 @@ pub(crate) enum CatalogFailure {
 impl Catalog {
     /// The catalog that came, unread.
     pub(super) fn answered(
-        raw: Result<RawAnswer, Silence>,
+        raw: Result<RawResponse, Silence>,
     ) -> Result<Map<String, Value>, CatalogFailure> {
         let raw = raw.map_err(BrokerFailure::from)?;
         Err(match raw.status.as_u16() {

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    answer::{Answer, Call, Progress},
+    answer::{Call, Progress, Response},
     catalog::{Catalog, CatalogFailure},
-    exchange::{BrokerClientError, Exchanges, RawAnswer, Request, Silence},
+    exchange::{BrokerClientError, Exchanges, RawResponse, Request, Silence},
 };
 use crate::cloud_controller::model::{BindingGuid, BrokerAddress, InstanceGuid, MaintenanceInfo};
 
@@ -76,7 +76,7 @@ impl BrokerClient {
         target: &Target,
         body: &ProvisionBody,
         identity: &Identity,
-    ) -> Answer {
+    ) -> Response {
         let raw = self
             .change(
                 Method::PUT,
@@ -86,7 +86,7 @@ impl BrokerClient {
                 identity,
             )
             .await;
-        Answer::of(Call::Provision, raw)
+        Response::of(Call::Provision, raw)
     }
 
     pub(crate) async fn update(
@@ -95,11 +95,11 @@ impl BrokerClient {
         body: &UpdateBody,
         accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
-    ) -> Answer {
+    ) -> Response {
         let raw = self
             .change(Method::PATCH, target, body, accepts_incomplete, identity)
             .await;
-        Answer::of(Call::Update, raw)
+        Response::of(Call::Update, raw)
     }
 
     /// Orders a binding. With it the broker may give what the offering `requires`.
@@ -109,7 +109,7 @@ impl BrokerClient {
         body: &BindBody,
         requires: &[String],
         identity: &Identity,
-    ) -> Answer {
+    ) -> Response {
         let raw = self
             .change(
                 Method::PUT,
@@ -119,7 +119,7 @@ impl BrokerClient {
                 identity,
             )
             .await;
-        Answer::of(Call::Bind(requires), raw)
+        Response::of(Call::Bind(requires), raw)
     }
 
     pub(crate) async fn delete(
@@ -127,7 +127,7 @@ impl BrokerClient {
         target: &Target,
         accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
-    ) -> Answer {
+    ) -> Response {
         let mut query = accepts_incomplete.query();
         query.extend(target.query());
         let raw = self.ask(Method::DELETE, target, "", &query, identity).await;
@@ -135,7 +135,7 @@ impl BrokerClient {
             Some(_) => Call::Unbind,
             None => Call::Deprovision,
         };
-        Answer::of(call, raw)
+        Response::of(call, raw)
     }
 
     /// Asks how far an operation is.
@@ -156,11 +156,11 @@ impl BrokerClient {
         )
     }
 
-    pub(crate) async fn fetch(&self, target: &Target, identity: &Identity) -> Answer {
+    pub(crate) async fn fetch(&self, target: &Target, identity: &Identity) -> Response {
         let raw = self
             .ask(Method::GET, target, "", &target.query(), identity)
             .await;
-        Answer::of(Call::Fetch, raw)
+        Response::of(Call::Fetch, raw)
     }
 
     async fn change<B: Serialize>(
@@ -170,7 +170,7 @@ impl BrokerClient {
         body: &B,
         accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
-    ) -> Result<RawAnswer, Silence> {
+    ) -> Result<RawResponse, Silence> {
         let request = Request {
             method,
             path: &target.path(),
@@ -187,7 +187,7 @@ impl BrokerClient {
         below: &str,
         query: &[(&str, &str)],
         identity: &Identity,
-    ) -> Result<RawAnswer, Silence> {
+    ) -> Result<RawResponse, Silence> {
         let request = Request::<()> {
             method,
             path: &format!("{}{below}", target.path()),

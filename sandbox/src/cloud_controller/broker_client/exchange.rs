@@ -59,7 +59,7 @@ impl Exchanges {
         broker: &BrokerAddress,
         request: Request<'_, B>,
         identity: &Identity,
-    ) -> Result<RawAnswer, Silence> {
+    ) -> Result<RawResponse, Silence> {
         let address = format!("{}{}", broker.url.trim_end_matches('/'), request.path);
         let mut url = Url::parse(&address).map_err(|_| Silence::Unreachable {
             url: address.clone(),
@@ -84,7 +84,7 @@ impl Exchanges {
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let retry_after = retry_after(&response);
         let body = text(response).await.map_err(|error| silent(&error))?;
-        Ok(RawAnswer {
+        Ok(RawResponse {
             method: request.method,
             url: url.into(),
             status,
@@ -166,7 +166,7 @@ fn silence(error: &reqwest::Error, url: &str) -> Silence {
 }
 
 #[derive(Debug)]
-pub(crate) struct RawAnswer {
+pub(crate) struct RawResponse {
     pub(super) method: Method,
     pub(super) url: String,
     pub(super) status: StatusCode,
@@ -191,7 +191,7 @@ pub(crate) enum Silence {
     },
 }
 
-impl RawAnswer {
+impl RawResponse {
     pub(super) fn object(&self) -> Option<Map<String, Value>> {
         serde_json::from_str(&self.body).ok()
     }

@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use reqwest::Method;
 use serde_json::{Map, Value};
 
-use super::exchange::{RawAnswer, Silence};
+use super::exchange::{RawResponse, Silence};
 
 const TEXT_LIMIT: usize = 16 * 1024;
 const CUT_LENGTH: usize = 8 * 1024;
@@ -92,7 +92,7 @@ impl BrokerError {
 }
 
 impl BrokerFailure {
-    pub(super) fn of(kind: BrokerError, text: impl Into<String>, answer: &RawAnswer) -> Self {
+    pub(super) fn of(kind: BrokerError, text: impl Into<String>, answer: &RawResponse) -> Self {
         Self {
             kind,
             text: text.into(),
@@ -111,7 +111,7 @@ impl BrokerFailure {
     }
 
     /// The body is not what it must be.
-    pub(super) fn malformed(answer: &RawAnswer, what: &str) -> Self {
+    pub(super) fn malformed(answer: &RawResponse, what: &str) -> Self {
         Self::of(
             BrokerError::Malformed,
             format!("The service broker returned an invalid response: {what}"),
@@ -120,7 +120,7 @@ impl BrokerFailure {
     }
 
     /// The broker's description, or the complete answer without one.
-    pub(super) fn bad_response(answer: &RawAnswer) -> Self {
+    pub(super) fn bad_response(answer: &RawResponse) -> Self {
         let text = answer
             .described()
             .unwrap_or_else(|| invalid_response(answer));
@@ -128,7 +128,7 @@ impl BrokerFailure {
     }
 
     /// The status alone is wrong. A description would be one of success.
-    pub(super) fn wrong_success(answer: &RawAnswer) -> Self {
+    pub(super) fn wrong_success(answer: &RawResponse) -> Self {
         Self::of(
             BrokerError::BadResponse,
             cut(invalid_response(answer)),
@@ -136,7 +136,7 @@ impl BrokerFailure {
         )
     }
 
-    pub(super) fn rejected(answer: &RawAnswer) -> Self {
+    pub(super) fn rejected(answer: &RawResponse) -> Self {
         let text = answer.described().unwrap_or_else(|| {
             format!(
                 "The service broker rejected the request. Status Code: {}, Body: {}",
@@ -147,24 +147,24 @@ impl BrokerFailure {
         Self::of(BrokerError::Rejected, text, answer)
     }
 
-    pub(super) fn conflict(answer: &RawAnswer) -> Self {
+    pub(super) fn conflict(answer: &RawResponse) -> Self {
         let text = answer
             .described()
             .map_or_else(|| "Resource conflict".to_owned(), cut);
         Self::of(BrokerError::Conflict, text, answer)
     }
 
-    pub(super) fn unauthenticated(answer: &RawAnswer) -> Self {
+    pub(super) fn unauthenticated(answer: &RawResponse) -> Self {
         let text = "Authentication with the service broker failed. Double-check that the username and password are \
                     correct.";
         Self::of(BrokerError::AuthenticationFailed, text, answer)
     }
 
-    pub(super) fn answered_timeout(answer: &RawAnswer) -> Self {
+    pub(super) fn answered_timeout(answer: &RawResponse) -> Self {
         Self::of(BrokerError::AnsweredTimeout, timed_out(&answer.url), answer)
     }
 
-    pub(super) fn coded(answer: &RawAnswer, body: &Map<String, Value>) -> Option<Self> {
+    pub(super) fn coded(answer: &RawResponse, body: &Map<String, Value>) -> Option<Self> {
         let (kind, text) = match body.get("error")?.as_str()? {
             "AsyncRequired" => (
                 BrokerError::AsyncRequired,
@@ -212,7 +212,7 @@ fn timed_out(url: &str) -> String {
     format!("The request to the service broker timed out: {url}")
 }
 
-fn invalid_response(answer: &RawAnswer) -> String {
+fn invalid_response(answer: &RawResponse) -> String {
     format!(
         "The service broker returned an invalid response. Status Code: {}, Body: {}",
         answer.status_line(),

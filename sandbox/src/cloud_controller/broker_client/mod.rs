@@ -17,7 +17,7 @@ mod failure;
 mod shape;
 
 pub(crate) use answer::Progress;
-pub(crate) use answer::{Answer, Mitigation};
+pub(crate) use answer::{Mitigation, Response};
 pub(crate) use catalog::{Catalog, CatalogFailure, CatalogPlan, CatalogService, RegisteredService};
 pub(crate) use client::{AcceptsIncomplete, BrokerClient, Identity, Target};
 pub(crate) use client::{BindBody, Context, PreviousValues, ProvisionBody, UpdateBody};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    exchange::RawAnswer,
+    exchange::RawResponse,
     failure::{BrokerError, BrokerFailure},
 };
 
@@ -176,7 +176,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 
 /// Looks at credentials, drain, route service and volumes, in this order. Drains and volumes need a `requires`.
 pub(super) fn check(
-    raw: &RawAnswer,
+    raw: &RawResponse,
     body: &Map<String, Value>,
     requires: &[String],
 ) -> Result<(), BrokerFailure> {
@@ -232,7 +232,7 @@ fn is_route_service(url: &Value) -> bool {
     })
 }
 
-fn wrong_mount(mounts: &Value, raw: &RawAnswer) -> Option<String> {
+fn wrong_mount(mounts: &Value, raw: &RawResponse) -> Option<String> {
     let objects: Option<Vec<_>> = mounts
         .as_array()
         .and_then(|mounts| mounts.iter().map(Value::as_object).collect());

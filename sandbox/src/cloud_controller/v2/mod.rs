@@ -37,7 +37,7 @@ pub(super) use info::V2_VERSION;
 /// Differs from v3's by a space.
 const JSON: &str = "application/json;charset=utf-8";
 
-type V2Answer = Result<HttpResponse, V2Rejection>;
+type V2Response = Result<HttpResponse, V2Rejection>;
 
 /// The routes of v2, as a generation of the API has them.
 pub(super) fn routes(generation: ApiGeneration) -> impl HttpServiceFactory {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::{V2Answer, ok, rejection::V2Rejection};
+use super::{V2Response, ok, rejection::V2Rejection};
 use crate::cloud_controller::{
     api::{Call, View, stamp},
     broker_client::AcceptsIncomplete,
@@ -98,13 +98,13 @@ impl Metadata {
     }
 }
 
-pub(super) async fn list<R: V2Resource>(call: V2Call) -> V2Answer {
+pub(super) async fn list<R: V2Resource>(call: V2Call) -> V2Response {
     let query = V2Query::of::<R>(&call.request)?;
     call.read(|view| Ok(ok(&query.answer::<R>(view, R::all(view)))))
 }
 
 /// The list of those rows that belong to a row of another kind. `field` has its guid.
-pub(super) async fn list_of<P: V2Resource, R: V2Resource>(call: V2Call, field: &str) -> V2Answer {
+pub(super) async fn list_of<P: V2Resource, R: V2Resource>(call: V2Call, field: &str) -> V2Response {
     let query = V2Query::of::<R>(&call.request)?;
     call.read(|view| {
         let parent = visible::<P>(view, call.guid())?;
@@ -115,7 +115,7 @@ pub(super) async fn list_of<P: V2Resource, R: V2Resource>(call: V2Call, field: &
     })
 }
 
-pub(super) async fn one<R: V2Resource>(call: V2Call) -> V2Answer {
+pub(super) async fn one<R: V2Resource>(call: V2Call) -> V2Response {
     call.read(|view| {
         let row = visible::<R>(view, call.guid())?;
         Ok(ok(&presented::<R>(view, row)))

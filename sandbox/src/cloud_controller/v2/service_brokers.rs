@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    V2Answer, created, no_content, ok,
+    V2Response, created, no_content, ok,
     rejection::V2Rejection,
     resource::{V2Call, presented, visible},
 };
@@ -22,7 +22,7 @@ struct Wanted {
     auth_password: Option<SecretString>,
 }
 
-pub(super) async fn create(call: V2Call) -> V2Answer {
+pub(super) async fn create(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     let wanted: Wanted = call.message()?;
     let missing = |what: &str| V2Rejection::unreadable(&format!("Missing field {what}"));
@@ -46,7 +46,7 @@ pub(super) async fn create(call: V2Call) -> V2Answer {
     synchronized(&call, &guid, None, created).await
 }
 
-pub(super) async fn update(call: V2Call) -> V2Answer {
+pub(super) async fn update(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     let wanted: Wanted = call.message()?;
     let url = wanted.broker_url.map(checked_url).transpose()?;
@@ -71,7 +71,7 @@ pub(super) async fn update(call: V2Call) -> V2Answer {
     synchronized(&call, &guid, Some(before), ok).await
 }
 
-pub(super) async fn remove(call: V2Call) -> V2Answer {
+pub(super) async fn remove(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     let guid = BrokerGuid::given(call.guid());
     call.change(|tables| {
@@ -90,7 +90,7 @@ async fn synchronized(
     guid: &BrokerGuid,
     before: Option<Broker>,
     answer: fn(&Value) -> HttpResponse,
-) -> V2Answer {
+) -> V2Response {
     let identity = call.caller.identity.clone();
     let taken = call
         .controller

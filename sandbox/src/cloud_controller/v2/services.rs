@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{
-    JSON, V2Answer, created,
+    JSON, V2Response, created,
     kinds::{PlanVisibility, ServiceBinding, ServiceKey},
     no_content,
     rejection::V2Rejection,
@@ -20,7 +20,7 @@ use crate::cloud_controller::{
         AppGuid, BindingGuid, BindingKind, Instance, InstanceGuid, JobResource, OperationKind,
         OperationState, OrganizationGuid, Plan, PlanGuid, RouteGuid, Visibility,
     },
-    work::{Change, FirstAnswer},
+    work::{Change, FirstResponse},
 };
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct PlanUpdate {
 }
 
 /// A plan that is not public is seen by admins, and by the organizations that have a visibility.
-pub(super) async fn update_plan(call: V2Call) -> V2Answer {
+pub(super) async fn update_plan(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     let wanted: PlanUpdate = call.message()?;
     call.change(|tables| {
@@ -56,7 +56,7 @@ struct NewVisibility {
     organization_guid: String,
 }
 
-pub(super) async fn create_visibility(call: V2Call) -> V2Answer {
+pub(super) async fn create_visibility(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     let wanted: NewVisibility = call.message()?;
     let organization = OrganizationGuid::given(&wanted.organization_guid);
@@ -91,7 +91,7 @@ pub(super) async fn create_visibility(call: V2Call) -> V2Answer {
     })
 }
 
-pub(super) async fn remove_visibility(call: V2Call) -> V2Answer {
+pub(super) async fn remove_visibility(call: V2Call) -> V2Response {
     call.must_be_admin()?;
     call.change(|tables| {
         let view = call.view(tables);
@@ -119,7 +119,7 @@ struct Version {
     version: String,
 }
 
-pub(super) async fn update_instance(call: V2Call) -> V2Answer {
+pub(super) async fn update_instance(call: V2Call) -> V2Response {
     let wanted: InstanceUpdate = call.message()?;
     let guid = InstanceGuid::given(call.guid());
     let begun = call.change(|tables| {
@@ -141,7 +141,7 @@ pub(super) async fn update_instance(call: V2Call) -> V2Answer {
         Ok(Some((call.begun_update(tables, &row.guid), change)))
     })?;
     let answer = match begun {
-        None => Some(FirstAnswer::Done),
+        None => Some(FirstResponse::Done),
         Some((operation, change)) => {
             let answer = operation.update_and_wait(guid, change, call.accepts_incomplete());
             answer.await
@@ -150,7 +150,7 @@ pub(super) async fn update_instance(call: V2Call) -> V2Answer {
     answered(&call, answer, None)
 }
 
-pub(super) async fn remove_instance(call: V2Call) -> V2Answer {
+pub(super) async fn remove_instance(call: V2Call) -> V2Response {
     if call.is_set("purge") {
         call.must_be_admin()?;
         return call.change(|tables| {
@@ -183,13 +183,13 @@ pub(super) async fn remove_instance(call: V2Call) -> V2Answer {
         .deprovision_and_wait(guid, call.accepts_incomplete())
         .await;
     match answer {
-        Some(FirstAnswer::Done) => Ok(no_content()),
+        Some(FirstResponse::Done) => Ok(no_content()),
         other => answered(&call, other, Some(&name)),
     }
 }
 
 /// 201 when it is done, 202 when the broker is at it, both with the instance.
-fn answered(call: &V2Call, answer: Option<FirstAnswer>, deleted: Option<&str>) -> V2Answer {
+fn answered(call: &V2Call, answer: Option<FirstResponse>, deleted: Option<&str>) -> V2Response {
     let shown = || {
         call.read(|view| {
             let row = visible::<Instance>(view, call.guid())?;
@@ -197,20 +197,20 @@ fn answered(call: &V2Call, answer: Option<FirstAnswer>, deleted: Option<&str>) -
         })
     };
     match answer {
-        Some(FirstAnswer::Done) => Ok(created(&shown()?)),
-        Some(FirstAnswer::Begun) => {
+        Some(FirstResponse::Done) => Ok(created(&shown()?)),
+        Some(FirstResponse::Begun) => {
             let location = format!("{}/{}", Instance::PATH, call.guid());
             Ok(HttpResponse::Accepted()
                 .insert_header((LOCATION, location))
                 .content_type(JSON)
                 .body(shown()?.to_string()))
         }
-        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, deleted)),
+        Some(FirstResponse::Refused(failure)) => Err(V2Rejection::broker(&failure, deleted)),
         None => Err(V2Rejection::stopping("")),
     }
 }
 
-pub(super) async fn unbind_app(call: V2Call) -> V2Answer {
+pub(super) async fn unbind_app(call: V2Call) -> V2Response {
     let app = BindingKind::App(AppGuid::given(call.part("app")));
     unbind(&call, AcceptsIncomplete::Synchronous, |view| {
         let row = visible::<ServiceBinding>(view, call.guid())?;
@@ -223,14 +223,14 @@ pub(super) async fn unbind_app(call: V2Call) -> V2Answer {
 }
 
 /// Brokers are never given time for keys.
-pub(super) async fn remove_key(call: V2Call) -> V2Answer {
+pub(super) async fn remove_key(call: V2Call) -> V2Response {
     unbind(&call, AcceptsIncomplete::Synchronous, |view| {
         Ok(visible::<ServiceKey>(view, call.guid())?.guid.clone())
     })
     .await
 }
 
-pub(super) async fn unbind_route(call: V2Call) -> V2Answer {
+pub(super) async fn unbind_route(call: V2Call) -> V2Response {
     let (instance, route) = (call.guid(), call.part("route"));
     let wanted = BindingKind::Route(RouteGuid::given(route));
     unbind(&call, call.accepts_incomplete(), |view| {
@@ -248,7 +248,7 @@ async fn unbind(
     call: &V2Call,
     accepts_incomplete: AcceptsIncomplete,
     find: impl FnOnce(&View<'_>) -> Result<BindingGuid, V2Rejection>,
-) -> V2Answer {
+) -> V2Response {
     let (operation, guid, name) = call.change(|tables| {
         let view = call.view(tables);
         let guid = find(&view)?;
@@ -271,9 +271,9 @@ async fn unbind(
         Ok((operation, guid, name))
     })?;
     match operation.unbind_and_wait(guid, accepts_incomplete).await {
-        Some(FirstAnswer::Done) => Ok(no_content()),
-        Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
-        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, Some(&name))),
+        Some(FirstResponse::Done) => Ok(no_content()),
+        Some(FirstResponse::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
+        Some(FirstResponse::Refused(failure)) => Err(V2Rejection::broker(&failure, Some(&name))),
         None => Err(V2Rejection::stopping("")),
     }
 }

@@ -9,7 +9,7 @@ use super::{
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, Mitigation, Target},
+    broker_client::{BrokerFailure, Mitigation, Response, Target},
     model::{BindingGuid, BindingKind, Feature},
     rejection::ErrorKind,
 };
@@ -46,8 +46,8 @@ impl Operation {
         };
         let client = &self.controller.0.broker_client;
         match client.bind(&target, &body, &requires, &self.identity).await {
-            Answer::Done(answer) => self.bound(guid, answer),
-            Answer::Accepted { .. } if !retrievable => {
+            Response::Done(answer) => self.bound(guid, answer),
+            Response::Accepted { .. } if !retrievable => {
                 let failure = BrokerFailure::binding_not_retrievable();
                 self.failed(Failure {
                     description: failure.to_string(),
@@ -55,7 +55,7 @@ impl Operation {
                         .with(format!("The service binding is invalid: {failure}")),
                 });
             }
-            Answer::Accepted { operation, .. } => {
+            Response::Accepted { operation, .. } => {
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
@@ -64,7 +64,7 @@ impl Operation {
                 };
                 self.follow_bind(guid, accepted).await;
             }
-            Answer::Failed(failure, mitigation) => {
+            Response::Failed(failure, mitigation) => {
                 self.failed(Failure::refused("bind", &failure));
                 if mitigation == Mitigation::Needed {
                     self.mitigate_bind(&target);
@@ -79,9 +79,9 @@ impl Operation {
             Ok(PollEnd::Succeeded { .. }) => {
                 let client = &self.controller.0.broker_client;
                 match client.fetch(target, &self.identity).await {
-                    Answer::Done(answer) => self.bound(guid, answer),
-                    Answer::Failed(failure, _) => self.failed(Failure::refused("bind", &failure)),
-                    Answer::Accepted { .. } => self.failed(Failure::refused(
+                    Response::Done(answer) => self.bound(guid, answer),
+                    Response::Failed(failure, _) => self.failed(Failure::refused("bind", &failure)),
+                    Response::Accepted { .. } => self.failed(Failure::refused(
                         "bind",
                         &BrokerFailure::binding_not_retrievable(),
                     )),

@@ -2,14 +2,14 @@
 //! has accepted it; a create in progress continues if the broker rejects the delete.
 
 use super::{
-    FirstAnswer, Operation,
+    FirstResponse, Operation,
     operation::{Failure, Overtaken},
     orders::Dependencies,
     polling::{Accepted, Asker, GoneMeans, PollEnd},
     unbind::StillBound,
 };
 use crate::cloud_controller::{
-    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure},
+    broker_client::{AcceptsIncomplete, BrokerError, BrokerFailure, Response},
     model::{BindingGuid, BindingKind, InstanceGuid, OperationKind, OperationState, Tables},
     rejection::ErrorKind,
 };
@@ -30,7 +30,7 @@ impl Operation {
         self,
         instance: InstanceGuid,
         accepts_incomplete: AcceptsIncomplete,
-    ) -> Option<FirstAnswer> {
+    ) -> Option<FirstResponse> {
         let (asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move { self.run_deprovision(&instance, asker).await });
@@ -56,14 +56,14 @@ impl Operation {
             .delete(&target, asker.accepts_incomplete, &self.identity)
             .await
         {
-            Answer::Done(_) => {
+            Response::Done(_) => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 remove();
-                asker.receives(FirstAnswer::Done);
+                asker.receives(FirstResponse::Done);
             }
-            Answer::Accepted { operation, .. } => {
+            Response::Accepted { operation, .. } => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
-                asker.receives(FirstAnswer::Begun);
+                asker.receives(FirstResponse::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
@@ -79,9 +79,9 @@ impl Operation {
                     Err(Overtaken) => self.overtaken(),
                 }
             }
-            Answer::Failed(failure, _) => {
+            Response::Failed(failure, _) => {
                 self.delete_failed(refused(&name, &failure));
-                asker.receives(FirstAnswer::Refused(failure));
+                asker.receives(FirstResponse::Refused(failure));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{AcceptsIncomplete, Answer, Identity, Target},
+    broker_client::{AcceptsIncomplete, Identity, Response, Target},
 };
 
 const ATTEMPTS: u32 = 11;
@@ -51,8 +51,8 @@ impl CloudController {
                 .delete(target, accepts_incomplete, &no_user)
                 .await
             {
-                Answer::Done(_) | Answer::Accepted { .. } => return,
-                Answer::Failed(failure, _) => {
+                Response::Done(_) | Response::Accepted { .. } => return,
+                Response::Failed(failure, _) => {
                     tracing::warn!(instance.id = %target.instance, attempt, %failure, "orphan not deleted yet");
                 }
             }

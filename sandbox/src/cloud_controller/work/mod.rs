@@ -23,7 +23,7 @@ mod update;
 use super::CloudController;
 
 pub(crate) use operation::Operation;
-pub(crate) use polling::FirstAnswer;
+pub(crate) use polling::FirstResponse;
 pub(crate) use provision::NewInstance;
 pub(crate) use update::Change;
 

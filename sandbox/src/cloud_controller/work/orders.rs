@@ -8,7 +8,7 @@ use super::Change;
 use crate::cloud_controller::{
     CloudController, SERVICE_KEY_CLIENT,
     broker_client::{
-        Answer, BindBody, Context, Identity, PreviousValues, ProvisionBody, Target, UpdateBody,
+        BindBody, Context, Identity, PreviousValues, ProvisionBody, Response, Target, UpdateBody,
     },
     model::{
         Binding, BindingKind, Feature, Instance, MaintenanceInfo, Offering, Plan, RouteGuid,
@@ -182,9 +182,9 @@ impl CloudController {
         identity: &Identity,
     ) -> Result<Map<String, Value>, Rejection> {
         match self.0.broker_client.fetch(target, identity).await {
-            Answer::Done(body) => Ok(body),
-            Answer::Failed(failure, _) => Err(ErrorKind::BrokerFailed.with(failure.to_string())),
-            Answer::Accepted { .. } => {
+            Response::Done(body) => Ok(body),
+            Response::Failed(failure, _) => Err(ErrorKind::BrokerFailed.with(failure.to_string())),
+            Response::Accepted { .. } => {
                 Err(ErrorKind::BrokerFailed.with("The service broker answered a question with 202"))
             }
         }

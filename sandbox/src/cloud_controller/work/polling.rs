@@ -134,7 +134,7 @@ impl Pauses {
 
 /// A broker's first answer.
 #[derive(Debug)]
-pub(crate) enum FirstAnswer {
+pub(crate) enum FirstResponse {
     Done,
     /// The broker is at it, and asked how far it is.
     Begun,
@@ -145,7 +145,7 @@ pub(crate) enum FirstAnswer {
 pub(super) struct Asker {
     pub(super) accepts_incomplete: AcceptsIncomplete,
     pub(super) first_poll: FirstPoll,
-    reported: Option<oneshot::Sender<FirstAnswer>>,
+    reported: Option<oneshot::Sender<FirstResponse>>,
 }
 
 impl Asker {
@@ -161,7 +161,7 @@ impl Asker {
     /// A request that waits for the answer. The work continues when the request has ended.
     pub(super) fn request(
         accepts_incomplete: AcceptsIncomplete,
-    ) -> (Self, oneshot::Receiver<FirstAnswer>) {
+    ) -> (Self, oneshot::Receiver<FirstResponse>) {
         let (reported, answer) = oneshot::channel();
         (
             Self {
@@ -174,7 +174,7 @@ impl Asker {
     }
 
     /// Passes the answer on. Later ones are of no interest.
-    pub(super) fn receives(&mut self, answer: FirstAnswer) {
+    pub(super) fn receives(&mut self, answer: FirstResponse) {
         if let Some(reported) = self.reported.take() {
             // The caller may have disconnected.
             let _ = reported.send(answer);

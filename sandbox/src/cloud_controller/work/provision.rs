@@ -9,7 +9,7 @@ use super::{
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, Mitigation, Target},
+    broker_client::{Mitigation, Response, Target},
     model::{BrokerMetadata, Feature, Instance, InstanceGuid, OperationState, Tables},
 };
 
@@ -47,13 +47,13 @@ impl Operation {
         };
         let client = &self.controller.0.broker_client;
         match client.provision(&target, &body, &self.identity).await {
-            Answer::Done(answer) => {
+            Response::Done(answer) => {
                 self.store(new);
                 self.succeeded(None, |tables| {
                     note_answer(tables, &target.instance, &answer);
                 });
             }
-            Answer::Accepted {
+            Response::Accepted {
                 operation,
                 body: answer,
             } => {
@@ -74,7 +74,7 @@ impl Operation {
                     Err(Overtaken) => self.overtaken(),
                 }
             }
-            Answer::Failed(failure, mitigation) => {
+            Response::Failed(failure, mitigation) => {
                 self.store(new);
                 self.failed(Failure::refused("provision", &failure));
                 if mitigation == Mitigation::Needed {
@@ -134,8 +134,8 @@ impl Operation {
             .fetch(target, &self.identity)
             .await
         {
-            Answer::Done(body) => body,
-            Answer::Accepted { .. } | Answer::Failed(..) => Map::new(),
+            Response::Done(body) => body,
+            Response::Accepted { .. } | Response::Failed(..) => Map::new(),
         }
     }
 }

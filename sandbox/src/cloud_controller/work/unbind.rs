@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::{
-    FirstAnswer, Operation,
+    FirstResponse, Operation,
     operation::{Failure, Overtaken},
     orders::Dependencies,
     polling::{Accepted, Asker, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure, Identity, Target},
+    broker_client::{AcceptsIncomplete, BrokerError, BrokerFailure, Identity, Response, Target},
     model::{
         BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
         OperationState, SpaceGuid, Tables,
@@ -97,14 +97,14 @@ impl Operation {
         self,
         binding: BindingGuid,
         accepts_incomplete: AcceptsIncomplete,
-    ) -> Option<FirstAnswer> {
+    ) -> Option<FirstResponse> {
         let (mut asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move {
             let first = match self.run_unbind(&binding, accepts_incomplete).await {
-                Unbound::Gone => FirstAnswer::Done,
-                Unbound::Begun => FirstAnswer::Begun,
-                Unbound::Refused(_, failure) => FirstAnswer::Refused(failure),
+                Unbound::Gone => FirstResponse::Done,
+                Unbound::Begun => FirstResponse::Begun,
+                Unbound::Refused(_, failure) => FirstResponse::Refused(failure),
             };
             asker.receives(first);
         });
@@ -136,12 +136,12 @@ impl Operation {
             .delete(&target, accepts_incomplete, &self.identity)
             .await
         {
-            Answer::Done(_) => {
+            Response::Done(_) => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 self.succeeded(None, |tables| remove(tables, guid));
                 Unbound::Gone
             }
-            Answer::Accepted { operation, .. } => {
+            Response::Accepted { operation, .. } => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 let (follower, guid) = (self.clone(), guid.clone());
                 self.controller.start(async move {
@@ -151,7 +151,7 @@ impl Operation {
                 });
                 Unbound::Begun
             }
-            Answer::Failed(failure, _) if failure.kind == BrokerError::Concurrency => {
+            Response::Failed(failure, _) if failure.kind == BrokerError::Concurrency => {
                 let reported = "The service broker rejected the request due to an operation being in progress for the \
                             service binding.";
                 self.failed_without_trace(
@@ -160,7 +160,7 @@ impl Operation {
                 );
                 Unbound::Refused(reported.to_owned(), failure)
             }
-            Answer::Failed(failure, _) => {
+            Response::Failed(failure, _) => {
                 let reported = format!(
                     "Service broker failed to delete service binding for instance {instance_name}: {failure}"
                 );

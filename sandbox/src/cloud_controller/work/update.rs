@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{
-    FirstAnswer, Operation,
+    FirstResponse, Operation,
     operation::{Failure, Overtaken},
     orders::Dependencies,
     polling::{Accepted, Asker, GoneMeans, PollEnd},
     provision::note_answer,
 };
 use crate::cloud_controller::{
-    broker_client::{AcceptsIncomplete, Answer},
+    broker_client::{AcceptsIncomplete, Response},
     model::{Instance, InstanceGuid, MaintenanceInfo, MetadataChange, PlanGuid, Tables},
 };
 
@@ -77,7 +77,7 @@ impl Operation {
         instance: InstanceGuid,
         change: Change,
         accepts_incomplete: AcceptsIncomplete,
-    ) -> Option<FirstAnswer> {
+    ) -> Option<FirstResponse> {
         let (asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move { self.run_update(&instance, &change, asker).await });
@@ -104,11 +104,11 @@ impl Operation {
             .update(&target, &body, asker.accepts_incomplete, &self.identity)
             .await
         {
-            Answer::Done(answer) => {
+            Response::Done(answer) => {
                 apply(None, answer);
-                asker.receives(FirstAnswer::Done);
+                asker.receives(FirstResponse::Done);
             }
-            Answer::Accepted {
+            Response::Accepted {
                 operation,
                 body: answer,
             } => {
@@ -118,7 +118,7 @@ impl Operation {
                     .0
                     .state
                     .change(|tables| note_answer(tables, guid, &answer));
-                asker.receives(FirstAnswer::Begun);
+                asker.receives(FirstResponse::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
@@ -138,9 +138,9 @@ impl Operation {
                     Err(Overtaken) => self.overtaken(),
                 }
             }
-            Answer::Failed(failure, _) => {
+            Response::Failed(failure, _) => {
                 self.failed(Failure::refused("update", &failure));
-                asker.receives(FirstAnswer::Refused(failure));
+                asker.receives(FirstResponse::Refused(failure));
             }
         }
     }

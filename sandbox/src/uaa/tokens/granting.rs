@@ -34,7 +34,7 @@ enum Refresh {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer {
+pub(super) struct Response {
     access_token: String,
     token_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         granted: Granted,
-    ) -> Result<Answer, Rejection> {
+    ) -> Result<Response, Rejection> {
         let Granted { access, refresh } = granted;
         let refresh_token = match refresh {
             Refresh::None => None,
@@ -154,7 +154,7 @@ impl Uaa {
             self.key().sign(&claims)
         });
         let scope: Vec<_> = access.scope.iter().map(String::as_str).collect();
-        Ok(Answer {
+        Ok(Response {
             access_token: self.handed_out(&access)?,
             token_type: "bearer",
             id_token: id_token.transpose().map_err(Rejection::NotSigned)?,

@@ -338,7 +338,7 @@ impl From<ServiceError> for SourceError {
     fn from(error: ServiceError) -> Self {
         match &error.kind {
             _ if error.service() == Service::CloudController => Self::CloudController(error),
-            FailureKind::NoAnswer { source } if source.is_unknown_authority() => {
+            FailureKind::NoResponse { source } if source.is_unknown_authority() => {
                 Self::UnknownAuthority(error)
             }
             _ => Self::ServiceInstancesApi(error),

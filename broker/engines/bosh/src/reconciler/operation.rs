@@ -454,7 +454,7 @@ mod tests {
     use odb_api_types::{ids::InstanceId, kind::OperationKind};
 
     fn no_answer(source: TransportError) -> ServiceError {
-        let kind = FailureKind::NoAnswer { source };
+        let kind = FailureKind::NoResponse { source };
         ServiceError::new(Service::Director, Method::GET, "/tasks/1/output", kind)
     }
 

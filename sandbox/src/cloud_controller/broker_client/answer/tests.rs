@@ -4,8 +4,8 @@ use reqwest::Method;
 
 use super::*;
 
-fn raw(status: u16, body: &str) -> RawAnswer {
-    RawAnswer {
+fn raw(status: u16, body: &str) -> RawResponse {
+    RawResponse {
         method: Method::PUT,
         url: "http://broker/v2/service_instances/i".into(),
         status: StatusCode::from_u16(status).unwrap(),
@@ -14,24 +14,24 @@ fn raw(status: u16, body: &str) -> RawAnswer {
     }
 }
 
-fn answer(call: Call<'_>, status: u16, body: &str) -> Answer {
-    Answer::of(call, Ok(raw(status, body)))
+fn answer(call: Call<'_>, status: u16, body: &str) -> Response {
+    Response::of(call, Ok(raw(status, body)))
 }
 
 fn failure(call: Call<'_>, status: u16, body: &str) -> BrokerFailure {
     match answer(call, status, body) {
-        Answer::Failed(failure, _) => failure,
+        Response::Failed(failure, _) => failure,
         other => panic!("not a failure: {other:?}"),
     }
 }
 
 /// One letter per meaning: done, accepted, failed, failed with mitigation.
-fn meaning(answer: &Answer) -> char {
+fn meaning(answer: &Response) -> char {
     match answer {
-        Answer::Done(_) => 'd',
-        Answer::Accepted { .. } => 'a',
-        Answer::Failed(_, Mitigation::NotNeeded) => 'f',
-        Answer::Failed(_, Mitigation::Needed) => 'm',
+        Response::Done(_) => 'd',
+        Response::Accepted { .. } => 'a',
+        Response::Failed(_, Mitigation::NotNeeded) => 'f',
+        Response::Failed(_, Mitigation::Needed) => 'm',
     }
 }
 
@@ -136,7 +136,7 @@ fn silence_is_mitigated_only_if_the_broker_may_have_received_it() {
     let meanings = |call| -> String {
         silences
             .iter()
-            .map(|silence| meaning(&Answer::of(call, Err(silence(url(), cause())))))
+            .map(|silence| meaning(&Response::of(call, Err(silence(url(), cause())))))
             .collect()
     };
     assert_eq!(meanings(Provision), "mff");
