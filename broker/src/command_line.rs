@@ -119,7 +119,7 @@ pub(crate) struct Check {
     #[arg(long)]
     online: bool,
     /// Run the adapter for its schemas and a trial order of each plan.
-    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = Switch::On)]
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = Switch::On)]
     adapter: Switch,
     /// Log filter, to standard error: a level, or a list of `target=level`. Default: no log.
     ///
@@ -182,12 +182,12 @@ impl Check {
     }
 }
 
-/// Whether something is done.
+/// Whether the check runs the adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// It is
+    /// Run it
     On,
-    /// It is not
+    /// Do not run it: skip schemas and trial orders
     Off,
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{anyhow, bail};
 use clap::Args;
 use odb_clients::{
     ServiceError,
@@ -16,7 +16,7 @@ use odb_config::{LoadError, Loaded, errands};
 
 use crate::{
     Console, Dependencies, ExitStatus, cloud_controller,
-    command_line::{ConfigTexts, Form, load},
+    command_line::{ConfigTexts, Form, UsageError, load},
     waiting::retry,
 };
 
@@ -80,19 +80,21 @@ pub(crate) fn load_with_broker_name<T>(
     configured: fn(&T) -> Option<&String>,
     dependencies: &Dependencies,
 ) -> anyhow::Result<(T, String)> {
-    let missing = match dependencies.form {
-        Form::Go => "Missing argument -brokerName",
-        Form::Own => {
-            "Missing flag --broker-name: give the broker's name in the platform, here or as `broker_name` in the \
-             configuration file"
-        }
+    let missing = || match dependencies.form {
+        Form::Go => anyhow!("Missing argument -brokerName"),
+        Form::Own => UsageError(
+            "--broker-name: give the broker's name in the platform, here or as `broker_name` in the configuration file",
+        )
+        .into(),
     };
     let flag = flag.filter(|name| !name.is_empty());
     let file_is_given = file.is_some_and(|file| !file.as_os_str().is_empty());
-    ensure!(flag.is_some() || file_is_given, missing);
+    if flag.is_none() && !file_is_given {
+        return Err(missing());
+    }
     let config = load(file, &FILE_TEXTS, read, dependencies)?;
     let configured = configured(&config).filter(|name| !name.is_empty());
-    let name = flag.or_else(|| configured.cloned()).context(missing)?;
+    let name = flag.or_else(|| configured.cloned()).ok_or_else(missing)?;
     Ok((config, name))
 }
 

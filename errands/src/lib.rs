@@ -37,7 +37,7 @@ mod report;
 mod runner;
 mod waiting;
 
-pub use command_line::CommandLine;
+pub use command_line::{CommandLine, UsageError};
 pub use console::{Console, Screen};
 pub use process::{ExitStatus, run};
 

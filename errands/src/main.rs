@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use odb_errand::{CommandLine, Console, ExitStatus, Screen, run};
+use odb_errand::{CommandLine, Console, ExitStatus, Screen, UsageError, run};
 use odb_redaction::Chain;
 use tokio::runtime::Runtime;
 
@@ -20,7 +20,11 @@ fn main() -> ExitCode {
     };
     let status = status.unwrap_or_else(|error| {
         console.log(Chain(error.as_ref()));
-        ExitStatus::Failure
+        if error.is::<UsageError>() {
+            ExitStatus::Usage
+        } else {
+            ExitStatus::Failure
+        }
     });
     status.into()
 }

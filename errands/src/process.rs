@@ -20,6 +20,8 @@ pub enum ExitStatus {
     Success = 0,
     /// Something is not; stderr has the reason.
     Failure = 1,
+    /// The command line is wrong; nothing was done.
+    Usage = 2,
     /// Nothing has failed, but the operator has to act: there are orphans, or the broker cannot report yet.
     Special = 10,
 }

@@ -20,7 +20,7 @@ use crate::{Dependencies, console::harmless};
 /// The format of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Nothing: people read standard error
+    /// Nothing; the log and a summary are on standard error
     #[default]
     Text,
     /// One JSON document with an object per instance

@@ -76,7 +76,7 @@ impl RequestParameters {
     ///
     /// With `?` the error becomes one for the platform user.
     ///
-    /// An upgrade has no parameters, nor has the search for pending changes, and an update only those
+    /// An upgrade has no parameters, nor has the check for pending changes, and an update only those
     /// that change. A type with parameters that must be there is for creates alone, where there is no
     /// previous manifest.
     pub fn parameters<P: DeserializeOwned + JsonSchema>(&self) -> Result<P, ParametersError> {

@@ -8,6 +8,11 @@ use odb_config::{InvalidConfig, LoadError, Loaded};
 use super::Form;
 use crate::{Console, Dependencies};
 
+/// A flag is missing that only our own form of the command line needs.
+#[derive(Debug, thiserror::Error)]
+#[error("Missing flag {0}")]
+pub struct UsageError(pub(crate) &'static str);
+
 /// The words of the Go release's errands for an error in their file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfigTexts {
@@ -31,7 +36,7 @@ pub(crate) fn load<T>(
     let file = match (given, dependencies.form, texts.missing) {
         (Some(file), ..) => file.to_owned(),
         (None, Form::Own, _) => {
-            bail!("Missing flag --config: give the errand's configuration file")
+            return Err(UsageError("--config: give the errand's configuration file").into());
         }
         (None, Form::Go, Some(text)) => bail!("{text}"),
         (None, Form::Go, None) => PathBuf::new(),

@@ -36,6 +36,7 @@ use crate::{
     register::RegisterBroker,
 };
 
+pub use config_file::UsageError;
 pub(crate) use config_file::{ConfigTexts, load};
 pub(crate) use go_flags::{duration, go_boolean};
 

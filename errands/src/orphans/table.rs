@@ -6,7 +6,7 @@ use odb_api_types::management::{
 
 use crate::{Dependencies, console::harmless, report::table_lines};
 
-const HEAD: [&str; 5] = ["deployment", "owner", "age", "why", "last operation"];
+const HEAD: [&str; 5] = ["deployment", "owner", "last change", "why", "last operation"];
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -18,7 +18,10 @@ pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
     }
     dependencies
         .console
-        .log(format_args!("{} orphans:", orphans.len()));
+        .log(match orphans {
+            [_] => "1 orphan:".to_owned(),
+            _ => format!("{} orphans:", orphans.len()),
+        });
     for line in lines(orphans) {
         dependencies.console.screen().line(&line);
     }

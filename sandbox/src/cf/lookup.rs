@@ -32,6 +32,12 @@ impl Available {
     }
 }
 
+impl Available {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl fmt::Display for Available {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(names) = self;
@@ -137,11 +143,19 @@ pub(super) async fn plan(
     let mut found = client.list("/v3/service_plans", &query).await?;
     let (offering, plan) = (offering.to_owned(), plan.to_owned());
     match found.resources.len() {
-        0 => Err(CfError::NoPlan {
-            offering,
-            plan,
-            available: Available::of(client, "/v3/service_plans", &of_offering).await,
-        }),
+        0 => {
+            // An offering without plans is not visible, or does not exist.
+            let available = Available::of(client, "/v3/service_plans", &of_offering).await;
+            if available.is_empty() {
+                let available = Available::of(client, "/v3/service_offerings", &[]).await;
+                return Err(CfError::NoOffering(offering, available));
+            }
+            Err(CfError::NoPlan {
+                offering,
+                plan,
+                available,
+            })
+        }
         1 => Ok(found.resources.swap_remove(0)),
         brokers => Err(CfError::AmbiguousPlan {
             offering,

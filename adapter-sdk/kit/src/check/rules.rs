@@ -233,7 +233,7 @@ rules! {
         why: "instances of one plan differ, and a regenerated manifest can differ later",
         remedy: "write lists in the order of the input, and no random values except secrets",
         section: "What an author must do";
-    REGENERATION_FAILS: Error "D-04" "a search for pending changes, or an update or upgrade without a change, fails",
+    REGENERATION_FAILS: Error "D-04" "the check for pending changes, or an update or upgrade without a change, fails",
         why: "the instance can never be updated or upgraded again",
         remedy: "fix what stderr reports; the previous manifest contains the values that the request omits",
         section: "What an author must do";

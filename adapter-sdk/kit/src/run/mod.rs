@@ -131,7 +131,7 @@ enum Operation {
     Order,
     /// Other parameters, or another plan.
     Update,
-    /// The search for pending changes that comes before an update: the previous plan, an empty request.
+    /// The check for pending changes that comes before an update: the previous plan, an empty request.
     Search,
     /// The operation of an operator on all instances.
     Upgrade,

@@ -166,7 +166,7 @@ impl fmt::Display for ShownDifference {
         if self.locations.is_empty() {
             return writeln!(
                 f,
-                "none that counts: a search for pending changes would find nothing"
+                "none that counts: the check for pending changes would find nothing"
             );
         }
         for location in &self.locations {
@@ -174,7 +174,7 @@ impl fmt::Display for ShownDifference {
         }
         writeln!(
             f,
-            "in a search for pending changes these would refuse the update"
+            "the check for pending changes would reject updates by users until an operator upgrades the instance"
         )
     }
 }

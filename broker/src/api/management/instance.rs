@@ -105,7 +105,7 @@ pub(super) async fn operation(run: Run, path: Path<String>) -> Result<HttpRespon
         None => Err(ApiError::new(
             StatusCode::NOT_FOUND,
             Code::NotFound,
-            "No operation is recorded for the service instance.",
+            "No operation is recorded for a service instance with this id (`cf service NAME --guid` prints the id).",
         )),
     }
 }

@@ -179,7 +179,7 @@ async fn a_broker_to_be_forgotten_has_to_be_named_before_anything_else() {
         let run = Errand::alone(folder.path(), name)
             .run()
             .await
-            .expect_status(1);
+            .expect_status(2);
         assert!(
             run.last_text().starts_with("Missing flag --broker-name: "),
             "{}",
@@ -200,7 +200,7 @@ async fn a_file_that_is_not_given_is_asked_for_by_the_flag_of_the_form_in_use() 
         "orphan-deployments",
     ] {
         let errand = Errand::alone(folder.path(), name).with(beside_its_file(name));
-        let run = errand.run().await.expect_status(1);
+        let run = errand.run().await.expect_status(2);
         let text = "Missing flag --config: give the errand's configuration file";
         assert_eq!(run.last_text(), text, "{name}");
     }
