@@ -71,6 +71,8 @@ codes! {
     NothingKept = 2041,
     RunOver = 2042,
     NoInstanceSource = 2043,
+    RunLeased = 2044,
+    RunUnfinished = 2045,
     InstancesUnknown = 2051,
     NoOrphan = 2052,
     UnmarkedDeployment = 2053,

@@ -145,6 +145,7 @@ fn operation<'p>(
         }
         ("POST", &["mgmt", "v1", "runs"]) => ("begin-run", "", ""),
         ("PATCH", &["mgmt", "v1", "runs", ..]) => ("end-run", "", ""),
+        ("POST", &["mgmt", "v1", "runs", _, "stop"]) => ("stop-run", "", ""),
         _ => return None,
     })
 }
@@ -272,6 +273,14 @@ mod tests {
             ("GET", "/mgmt/v1/orphan_deployments", "", None),
             ("POST", "/mgmt/v1/runs", "", Some(("begin-run", "", ""))),
             ("PATCH", "/mgmt/v1/runs/r", "", Some(("end-run", "", ""))),
+            (
+                "POST",
+                "/mgmt/v1/runs/r/stop",
+                "",
+                Some(("stop-run", "", "")),
+            ),
+            // A process renews its lease every few seconds.
+            ("POST", "/mgmt/v1/runs/r/lease", "", None),
             ("GET", "/mgmt/v1/runs/latest", "kind=upgrade", None),
             ("GET", "/v2/service_instances/i", "", None),
             ("GET", "/v2/service_instances/i/last_operation", "", None),

@@ -17,9 +17,11 @@
 //! | `through_broker`, `through_platform` | how operations are requested and polled |
 //! | `look_up` | the current state of an instance, and its health |
 //! | `resumption` | runs that are continued |
+//! | `lease` | one process at a time carries out a run |
 //! | `dry_run` | what would change |
 
 mod dry_run;
+mod lease;
 mod listing;
 mod look_up;
 mod options;

@@ -36,6 +36,10 @@ pub(crate) struct FleetFlags {
     /// With --continue: retry the instances that failed in that run.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     retry_failed: Option<bool>,
+    /// With --continue: take the run over from another process, which then stops. Without the flag a run that another
+    /// process carries out is refused until two minutes after that process has reported last.
+    #[arg(long)]
+    pub(super) take_over: bool,
     /// Report what would change, and change nothing.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     dry_run: Option<bool>,
@@ -105,6 +109,9 @@ impl FleetRun<'_> {
     pub(super) async fn check_options(&self) -> anyhow::Result<()> {
         if self.run.retries_failed && !self.run.continues {
             bail!("failed instances can be retried only in a continued run: set `continue`, too");
+        }
+        if self.takes_over && !self.run.continues {
+            bail!("only a continued run can be taken over: set `continue`, too");
         }
         if self.run.wave.is_some() && !self.run.has_health_gate {
             bail!("a `wave` has no effect without `health_gate`");

@@ -7,18 +7,19 @@ use odb_api_types::{
     ids::InstanceId,
     kind::OperationKind,
     management::{
-        BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
+        BeginRun, EndRun, IfUnfinished, InventoryEntry, LatestRun, OperationState, Run, RunId,
+        RunKind, RunOutcome,
     },
 };
-use odb_clients::http::{Method, StatusCode};
+use odb_clients::{
+    ServiceError,
+    http::{Method, StatusCode},
+};
 use odb_redaction::Chain;
 use odb_rollout::State;
 
-use super::run::FleetRun;
-use crate::{
-    Console,
-    broker_api::{BrokerApi, BrokerApiRejection, OperationData},
-};
+use super::{lease, run::FleetRun};
+use crate::broker_api::{BrokerApi, BrokerApiRejection, OperationData};
 
 /// The current run, as the broker records it.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ impl RunUnderWay {
         };
         if !fleet.run.continues {
             if new.is_part {
+                let latest = latest(broker, new.operation).await.ok().flatten();
+                refuse_beside(latest.as_ref())?;
                 console.log(
                     "This run covers a part of the fleet: it is not recorded and cannot be continued",
                 );
@@ -53,21 +56,26 @@ impl RunUnderWay {
             }
             if let Ok(Some(LatestRun { run, .. })) = latest(broker, new.operation).await
                 && run.outcome.is_none()
+                && fleet.if_unfinished == IfUnfinished::Replace
             {
                 console.log(format_args!(
-                    "The run that began at {} ({} ago) has not ended: it was interrupted, or another process continues it. This run replaces it; use `--continue` to continue it instead",
+                    "The run that began at {} ({} ago) has not ended: it was interrupted. This run replaces it; use `--continue` to continue it instead",
                     run.began,
                     age(run.began, Timestamp::now())
                 ));
             }
-            return Ok(new.recorded(broker, console).await);
+            return new.recorded(fleet).await;
         }
         let latest = latest(broker, new.operation).await?;
-        let Some(LatestRun { run, is_current }) =
-            latest.filter(|latest| latest.run.outcome != Some(RunOutcome::Succeeded))
+        if new.is_part {
+            refuse_beside(latest.as_ref())?;
+        }
+        let Some(LatestRun {
+            run, is_current, ..
+        }) = latest.filter(|latest| latest.run.outcome != Some(RunOutcome::Succeeded))
         else {
             console.log("No run to continue: this is a new run");
-            return Ok(new.recorded(broker, console).await);
+            return new.recorded(fleet).await;
         };
         let age = age(run.began, Timestamp::now());
         if !is_current {
@@ -75,7 +83,7 @@ impl RunUnderWay {
                 "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
                 run.began
             ));
-            return Ok(new.recorded(broker, console).await);
+            return new.recorded(fleet).await;
         }
         console.log(format_args!(
             "Continuing the run that began at {} ({age} ago)",
@@ -84,6 +92,11 @@ impl RunUnderWay {
         if new.is_part {
             console.log("Only a part of the run is continued: the run itself does not end with it");
         }
+        if !new.is_part {
+            lease::take(broker, run.id, fleet.takes_over)
+                .await
+                .map_err(not_continued)?;
+        }
         Ok(Self {
             run: Some(run),
             is_continued: true,
@@ -91,23 +104,30 @@ impl RunUnderWay {
         })
     }
 
-    async fn recorded(self, broker: &BrokerApi, console: &Console) -> Self {
+    async fn recorded(self, fleet: &FleetRun<'_>) -> anyhow::Result<Self> {
         let wanted = BeginRun {
             kind: self.operation,
+            holder: Some(lease::holder()),
+            if_unfinished: fleet.if_unfinished,
         };
         let path = ["mgmt", "v1", "runs"];
-        let run = match broker.send_json(Method::POST, &path, &wanted).await {
+        let run = match fleet.broker.send_json(Method::POST, &path, &wanted).await {
             Ok(run) => Some(run),
             Err(error) if error.is_unknown_route() => None,
+            Err(error)
+                if error.has_code(Code::RunLeased) || error.has_code(Code::RunUnfinished) =>
+            {
+                return Err(anyhow::Error::new(error).context("the run does not begin"));
+            }
             Err(error) => {
-                console.log(format_args!(
+                fleet.console.log(format_args!(
                     "If this run is interrupted it cannot be continued: {}",
                     Chain(&error)
                 ));
                 None
             }
         };
-        Self { run, ..self }
+        Ok(Self { run, ..self })
     }
 
     /// Records how the run has ended, if it was over all instances.
@@ -172,9 +192,42 @@ impl RunUnderWay {
         self.run.as_ref().map(|run| run.began)
     }
 
-    pub(super) fn id(&self) -> Option<String> {
-        self.run.as_ref().map(|run| run.id.to_string())
+    /// The run whose lease this process holds.
+    pub(super) fn leased(&self) -> Option<RunId> {
+        self.id().filter(|_| !self.is_part)
     }
+
+    pub(super) fn id(&self) -> Option<RunId> {
+        self.run.as_ref().map(|run| run.id)
+    }
+}
+
+fn not_continued(error: ServiceError) -> anyhow::Error {
+    let context = if error.has_code(Code::RunLeased) {
+        "the run is not continued (if that process is dead, add --take-over)"
+    } else {
+        "the run is not continued"
+    };
+    anyhow::Error::new(error).context(context)
+}
+
+/// A run over a part of the fleet holds no lease, and must not run beside one that does.
+fn refuse_beside(latest: Option<&LatestRun>) -> anyhow::Result<()> {
+    if let Some(LatestRun {
+        run,
+        is_running: true,
+        ..
+    }) = latest
+        && let Some(lease) = &run.lease
+    {
+        bail!(
+            "another process, `{}`, carries out the {} run that began at {}: stop it, or wait for its end",
+            lease.holder,
+            run.kind,
+            run.began
+        );
+    }
+    Ok(())
 }
 
 fn age(began: Timestamp, now: Timestamp) -> String {

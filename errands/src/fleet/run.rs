@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt::Display, num::NonZeroU32, time::Duration};
 use anyhow::{Context, anyhow, bail};
 use odb_api_types::{
     ids::InstanceId,
-    management::{InventoryEntry, PlatformOperationState, RunKind, RunOutcome},
+    management::{IfUnfinished, InventoryEntry, PlatformOperationState, RunKind, RunOutcome},
 };
 use odb_clients::{ServiceError, cloud_controller::CloudController, http::Call};
 use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
@@ -14,6 +14,7 @@ use odb_rollout::{Engine, HealthGate, Settings, State};
 
 use super::{
     dry_run::{self, FleetChanges},
+    lease,
     listing::{Listing, Members},
     options::FleetFlags,
     resumption::RunUnderWay,
@@ -44,6 +45,10 @@ pub(super) struct FleetRun<'a> {
     /// With the errand's own prefix.
     pub(super) console: Console,
     pub(super) dependencies: &'a Dependencies,
+    /// What becomes of an earlier run that has not succeeded.
+    pub(super) if_unfinished: IfUnfinished,
+    /// Continues a run that another process holds.
+    pub(super) takes_over: bool,
     output: OutputFormat,
 }
 
@@ -65,6 +70,8 @@ impl<'a> FleetRun<'a> {
             console: console.about(subject),
             dependencies,
             output: flags.output,
+            if_unfinished: IfUnfinished::Replace,
+            takes_over: flags.take_over,
             run: flags.over(std::mem::take(&mut file.run)),
             file,
         })
@@ -94,9 +101,16 @@ impl<'a> FleetRun<'a> {
         let begun = RunUnderWay::begin(self);
         let under_way = self.dependencies.unless_stopped(begun).await??;
         if let Some(id) = under_way.id() {
-            report.note("run", id);
+            report.note("run", id.to_string());
         }
-        let ended = self.passes(&under_way, report).await;
+        let passes = self.passes(&under_way, report);
+        let ended = match under_way.leased() {
+            Some(id) => tokio::select! {
+                ended = passes => ended,
+                never = lease::keep(self, id) => match never {},
+            },
+            None => passes.await,
+        };
         let outcome = if ended.is_ok() {
             RunOutcome::Succeeded
         } else {

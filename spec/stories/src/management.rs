@@ -43,6 +43,16 @@ impl Platform {
         self.send(request.body(body.to_string())).await
     }
 
+    pub async fn lease_run(&self, run: &str, body: &Value) -> Response {
+        let request = self.request(Method::POST, &format!("/mgmt/v1/runs/{run}/lease"));
+        self.send(request.body(body.to_string())).await
+    }
+
+    pub async fn stop_run(&self, run: &str) -> Response {
+        let path = format!("/mgmt/v1/runs/{run}/stop");
+        self.send(self.request(Method::POST, &path)).await
+    }
+
     pub async fn latest_run(&self, kind: &str) -> Response {
         let path = format!("/mgmt/v1/runs/latest?kind={kind}");
         self.send(self.request(Method::GET, &path)).await

@@ -1,15 +1,18 @@
 //! Runs of rollouts, recorded at the Director so that a later process can continue them
 //! (`docs/contributing/architecture.md`, "The seam").
 //!
-//! There is one config for each kind, written at the start and at the end of a run.
+//! There is one config for each kind. It is written at the start and at the end of a run, and every half minute while a
+//! process carries it out.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use odb_api_types::{
     ids::OfferingId,
-    management::{LatestRun, Run, RunId, RunKind, RunOutcome},
+    management::{
+        BeginRun, IfUnfinished, LatestRun, Lease, LeaseRun, Run, RunId, RunKind, RunOutcome,
+    },
 };
 use odb_clients::{
     FailureKind, ServiceError,
@@ -29,6 +32,9 @@ const NOT_KEPT: &str =
 const FORMAT: u32 = 1;
 
 const CONFIG_TYPE: &str = "odb-run";
+
+/// A Director keeps every version of a config, so a lease is not written at each renewal.
+const BETWEEN_WRITES: Duration = Duration::from_secs(30);
 
 /// The longest name of a config that a Director keeps (`spec/contracts/director-api.md`, "Configs").
 const LONGEST_NAME: usize = 255;
@@ -110,6 +116,25 @@ impl Runs {
         }
     }
 
+    /// The run with this id, if it is the latest of its kind.
+    async fn find(&self, call: &Call, id: RunId) -> Result<(Run, ConfigId), JournalError> {
+        let mut is_other_there = false;
+        for kind in RunKind::ALL {
+            let Some(StoredRun { version, run }) = self.stored(call, kind).await? else {
+                continue;
+            };
+            match run.filter(|run| run.id == id) {
+                Some(run) => return Ok((run, version)),
+                None => is_other_there = true,
+            }
+        }
+        Err(if is_other_there {
+            JournalError::Superseded { id }
+        } else {
+            JournalError::Unknown { id }
+        })
+    }
+
     fn understand(&self, content: &str) -> Option<Run> {
         let content: Content = serde_json::from_str(content).ok()?;
         (content.format == FORMAT && content.offering == self.offering).then_some(content.run)
@@ -118,26 +143,43 @@ impl Runs {
 
 #[async_trait]
 impl Journal for Runs {
-    async fn begin(&self, call: &Call, kind: RunKind, now: Timestamp) -> Result<Run, JournalError> {
-        let before = self.stored(call, kind).await?.map(|stored| stored.version);
+    async fn begin(
+        &self,
+        call: &Call,
+        begin: BeginRun,
+        now: Timestamp,
+    ) -> Result<Run, JournalError> {
+        let stored = self.stored(call, begin.kind).await?;
+        let version = stored.as_ref().map(|stored| stored.version.clone());
+        if let Some(earlier) = stored.and_then(|stored| stored.run) {
+            may_be_replaced(&earlier, &begin, now)?;
+        }
         let run = Run {
             id: RunId::random(),
-            kind,
+            kind: begin.kind,
             began: now,
             target: self.targets.of_all().clone(),
             outcome: None,
+            lease: begin.holder.map(|holder| Lease::new(holder, now)),
+            is_stop_requested: false,
         };
-        self.write(call, &run, before).await?;
+        self.write(call, &run, version).await?;
         Ok(run)
     }
 
-    async fn latest(&self, call: &Call, kind: RunKind) -> Result<Option<LatestRun>, JournalError> {
+    async fn latest(
+        &self,
+        call: &Call,
+        kind: RunKind,
+        now: Timestamp,
+    ) -> Result<Option<LatestRun>, JournalError> {
         match self.stored(call, kind).await? {
             None => Ok(None),
-            Some(StoredRun { run: Some(run), .. }) => {
-                let is_current = run.target == *self.targets.of_all();
-                Ok(Some(LatestRun { run, is_current }))
-            }
+            Some(StoredRun { run: Some(run), .. }) => Ok(Some(LatestRun {
+                is_current: run.target == *self.targets.of_all(),
+                is_running: run.lease_at(now).is_some(),
+                run,
+            })),
             Some(StoredRun { run: None, .. }) => Err(JournalError::NotUnderstood(format!(
                 "the BOSH config `{}` of type `{CONFIG_TYPE}`",
                 name(&self.offering, kind)
@@ -145,35 +187,109 @@ impl Journal for Runs {
         }
     }
 
-    async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError> {
-        let mut is_other_there = false;
-        for kind in RunKind::ALL {
-            let Some(StoredRun { version, run }) = self.stored(call, kind).await? else {
-                continue;
-            };
-            let Some(run) = run.filter(|run| run.id == id) else {
-                is_other_there = true;
-                continue;
-            };
-            return match run.outcome {
-                Some(known) if known == outcome => Ok(run),
-                Some(RunOutcome::Succeeded) => Err(JournalError::Succeeded { id }),
-                Some(RunOutcome::Failed) | None => {
-                    let ended = Run {
-                        outcome: Some(outcome),
-                        ..run
-                    };
-                    self.write(call, &ended, Some(version)).await?;
-                    Ok(ended)
-                }
-            };
-        }
-        if is_other_there {
-            Err(JournalError::Superseded { id })
-        } else {
-            Err(JournalError::Unknown { id })
+    async fn lease(
+        &self,
+        call: &Call,
+        id: RunId,
+        lease: LeaseRun,
+        now: Timestamp,
+    ) -> Result<Run, JournalError> {
+        let (run, version) = self.find(call, id).await?;
+        match leased(run, lease, now)? {
+            Leased::Unchanged(run) => Ok(run),
+            Leased::Changed(run) => {
+                self.write(call, &run, Some(version)).await?;
+                Ok(run)
+            }
         }
     }
+
+    async fn request_stop(
+        &self,
+        call: &Call,
+        id: RunId,
+        now: Timestamp,
+    ) -> Result<Run, JournalError> {
+        let (mut run, version) = self.find(call, id).await?;
+        if run.lease_at(now).is_none() {
+            return Err(JournalError::NotRunning { id });
+        }
+        if !run.is_stop_requested {
+            run.is_stop_requested = true;
+            self.write(call, &run, Some(version)).await?;
+        }
+        Ok(run)
+    }
+
+    async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError> {
+        let (run, version) = self.find(call, id).await?;
+        match run.outcome {
+            Some(known) if known == outcome && run.lease.is_none() => Ok(run),
+            Some(RunOutcome::Succeeded) => Err(JournalError::Succeeded { id }),
+            Some(RunOutcome::Failed) | None => {
+                let ended = Run {
+                    outcome: Some(outcome),
+                    lease: None,
+                    is_stop_requested: false,
+                    ..run
+                };
+                self.write(call, &ended, Some(version)).await?;
+                Ok(ended)
+            }
+        }
+    }
+}
+
+/// Whether a new run may replace the latest one of its kind.
+fn may_be_replaced(earlier: &Run, begin: &BeginRun, now: Timestamp) -> Result<(), JournalError> {
+    let (id, kind) = (earlier.id, earlier.kind);
+    if let Some(lease) = earlier.lease_at(now) {
+        let lease = Box::new(lease.clone());
+        return Err(JournalError::Leased { id, kind, lease });
+    }
+    let has_succeeded = earlier.outcome == Some(RunOutcome::Succeeded);
+    if begin.if_unfinished == IfUnfinished::Refuse && !has_succeeded {
+        let began = earlier.began;
+        return Err(JournalError::Unfinished { id, kind, began });
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Leased {
+    Unchanged(Run),
+    Changed(Run),
+}
+
+/// The run with its lease taken or renewed. The outcome of a failed run goes, because it is continued.
+fn leased(mut run: Run, wanted: LeaseRun, now: Timestamp) -> Result<Leased, JournalError> {
+    if run.outcome == Some(RunOutcome::Succeeded) {
+        return Err(JournalError::Succeeded { id: run.id });
+    }
+    match run.lease_at(now) {
+        Some(lease) if lease.holder == wanted.holder => {
+            if now.duration_since(lease.renewed).unsigned_abs() < BETWEEN_WRITES {
+                return Ok(Leased::Unchanged(run));
+            }
+            run.lease = Some(Lease {
+                renewed: now,
+                ..lease.clone()
+            });
+        }
+        Some(lease) if !wanted.take_over => {
+            return Err(JournalError::Leased {
+                id: run.id,
+                kind: run.kind,
+                lease: Box::new(lease.clone()),
+            });
+        }
+        Some(_) | None => {
+            run.lease = Some(Lease::new(wanted.holder, now));
+            run.outcome = None;
+            run.is_stop_requested = false;
+        }
+    }
+    Ok(Leased::Changed(run))
 }
 
 fn failed(activity: &'static str) -> impl Fn(ServiceError) -> JournalError {
@@ -208,6 +324,8 @@ fn config_type() -> ConfigType {
 
 #[cfg(test)]
 mod tests {
+    use odb_api_types::management::Holder;
+
     use super::*;
 
     #[test]
@@ -221,5 +339,105 @@ mod tests {
             assert!(named.as_str().len() <= LONGEST_NAME, "{invalid:?}");
             assert_ne!(named, name(&other, RunKind::Upgrade));
         }
+    }
+
+    fn at(time: &str) -> Timestamp {
+        format!("2026-01-01T{time}Z").parse().unwrap()
+    }
+
+    fn holder(name: &str) -> Holder {
+        name.to_owned().try_into().unwrap()
+    }
+
+    /// A run that began at noon. Ada's process holds its lease if it has no outcome.
+    fn run(outcome: Option<RunOutcome>) -> Run {
+        Run {
+            id: RunId::random(),
+            kind: RunKind::Upgrade,
+            began: at("12:00:00"),
+            target: "t".to_owned().into(),
+            outcome,
+            lease: (outcome.is_none()).then(|| Lease::new(holder("ada"), at("12:00:00"))),
+            is_stop_requested: false,
+        }
+    }
+
+    #[test]
+    fn a_run_is_replaced_unless_it_is_carried_out_or_should_be_continued() {
+        use IfUnfinished::{Refuse, Replace};
+        let (ok, leased, unfinished) = ("", "carries out the upgrade run", "has not succeeded");
+        for (outcome, if_unfinished, time, expected) in [
+            (None, Replace, "12:01:59", leased),
+            (None, Refuse, "12:01:59", leased),
+            (None, Replace, "12:02:00", ok),
+            (None, Refuse, "12:02:00", unfinished),
+            (Some(RunOutcome::Failed), Replace, "12:00:01", ok),
+            (Some(RunOutcome::Failed), Refuse, "12:00:01", unfinished),
+            (Some(RunOutcome::Succeeded), Refuse, "12:00:01", ok),
+        ] {
+            let begin = BeginRun {
+                kind: RunKind::Upgrade,
+                holder: Some(holder("bob")),
+                if_unfinished,
+            };
+            let result = may_be_replaced(&run(outcome), &begin, at(time));
+            let text = result.err().map(|error| error.to_string());
+            let text = text.unwrap_or_default();
+            assert!(
+                text.contains(expected) && text.is_empty() == expected.is_empty(),
+                "{outcome:?} {if_unfinished:?} {time}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_process_at_a_time_holds_the_lease() {
+        let wanted = |name: &str, take_over| LeaseRun {
+            holder: holder(name),
+            take_over,
+        };
+        let changed = |time: &str, name: &str, take_over| match leased(
+            run(None),
+            wanted(name, take_over),
+            at(time),
+        ) {
+            Ok(Leased::Changed(run)) => run.lease.map(|lease| lease.since),
+            Ok(Leased::Unchanged(_)) => None,
+            Err(error) => panic!("{error}"),
+        };
+        // Its holder renews it, but not at each report; it is still the same lease.
+        assert_eq!(changed("12:00:29", "ada", false), None);
+        assert_eq!(changed("12:00:30", "ada", false), Some(at("12:00:00")));
+        // Another process waits for its end, or takes it over.
+        assert_eq!(changed("12:02:00", "bob", false), Some(at("12:02:00")));
+        assert_eq!(changed("12:00:10", "bob", true), Some(at("12:00:10")));
+        let refused = leased(run(None), wanted("bob", false), at("12:01:59")).unwrap_err();
+        let text = refused.to_string();
+        assert!(
+            text.contains("`ada`") && text.contains("12:02:00"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_failed_run_is_continued_and_a_succeeded_one_is_over() {
+        let wanted = LeaseRun {
+            holder: holder("bob"),
+            take_over: false,
+        };
+        let failed = Run {
+            is_stop_requested: true,
+            ..run(Some(RunOutcome::Failed))
+        };
+        let Ok(Leased::Changed(continued)) = leased(failed, wanted.clone(), at("13:00:00")) else {
+            panic!("it is not continued");
+        };
+        assert_eq!(
+            (continued.outcome, continued.is_stop_requested),
+            (None, false)
+        );
+        let succeeded = run(Some(RunOutcome::Succeeded));
+        let refused = leased(succeeded, wanted, at("13:00:00")).unwrap_err();
+        assert!(matches!(refused, JournalError::Succeeded { .. }));
     }
 }

@@ -56,6 +56,8 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         resource("/v1/runs", "POST", [post().to(runs::begin)]),
         resource("/v1/runs/latest", "GET", [get().to(runs::latest)]),
         resource("/v1/runs/{run}", "PATCH", [patch().to(runs::end)]),
+        resource("/v1/runs/{run}/lease", "POST", [post().to(runs::lease)]),
+        resource("/v1/runs/{run}/stop", "POST", [post().to(runs::stop)]),
         resource("/v1/director", "GET", [get().to(instance::director)]),
     ];
     let routes = of_go.into_iter().chain(own);

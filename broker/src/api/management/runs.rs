@@ -8,7 +8,7 @@ use actix_web::{
 use jiff::Timestamp;
 use odb_api_types::{
     code::Code,
-    management::{BeginRun, EndRun, RunKind},
+    management::{BeginRun, EndRun, LeaseRun, RunId, RunKind},
 };
 use serde::{Deserialize, de::IntoDeserializer, de::value};
 
@@ -19,14 +19,14 @@ use crate::api::{
     run::Run,
 };
 
-/// `POST /mgmt/v1/runs`: starts a run, which replaces the previous one.
+/// `POST /mgmt/v1/runs`: starts a run, which replaces the previous one unless a process carries that out.
 pub(super) async fn begin(run: Run, body: Result<Bytes, Error>) -> Result<HttpResponse, ApiError> {
-    let BeginRun { kind } = incoming::body(body)?.value;
+    let wanted: BeginRun = incoming::body(body)?.value;
     let begun = run.operator(RequestKind::Other, |operations, context| async move {
         Ok(operations
             .engine()
             .journal()
-            .begin(&context.call(), kind, Timestamp::now())
+            .begin(&context.call(), wanted, Timestamp::now())
             .await?)
     });
     Ok(HttpResponse::Created().json(begun.await?))
@@ -42,7 +42,7 @@ pub(super) async fn latest(run: Run, query: Parameters) -> Result<HttpResponse, 
         Ok(operations
             .engine()
             .journal()
-            .latest(&context.call(), kind)
+            .latest(&context.call(), kind, Timestamp::now())
             .await?)
     });
     match latest.await? {
@@ -61,9 +61,7 @@ pub(super) async fn end(
     path: Path<String>,
     body: Result<Bytes, Error>,
 ) -> Result<HttpResponse, ApiError> {
-    let id = path
-        .parse()
-        .map_err(|error| ApiError::malformed(format!("The run cannot be found: {error}.")))?;
+    let id = run_id(&path)?;
     let EndRun { outcome } = incoming::body(body)?.value;
     let ended = run.operator(RequestKind::Other, |operations, context| async move {
         Ok(operations
@@ -73,4 +71,40 @@ pub(super) async fn end(
             .await?)
     });
     Ok(HttpResponse::Ok().json(ended.await?))
+}
+
+/// `POST /mgmt/v1/runs/{id}/lease`: takes or renews the right to carry out a run.
+pub(super) async fn lease(
+    run: Run,
+    path: Path<String>,
+    body: Result<Bytes, Error>,
+) -> Result<HttpResponse, ApiError> {
+    let id = run_id(&path)?;
+    let wanted: LeaseRun = incoming::body(body)?.value;
+    let leased = run.operator(RequestKind::Other, |operations, context| async move {
+        Ok(operations
+            .engine()
+            .journal()
+            .lease(&context.call(), id, wanted, Timestamp::now())
+            .await?)
+    });
+    Ok(HttpResponse::Ok().json(leased.await?))
+}
+
+/// `POST /mgmt/v1/runs/{id}/stop`: requests the process that carries out a run to stop.
+pub(super) async fn stop(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
+    let id = run_id(&path)?;
+    let stopping = run.operator(RequestKind::Other, |operations, context| async move {
+        Ok(operations
+            .engine()
+            .journal()
+            .request_stop(&context.call(), id, Timestamp::now())
+            .await?)
+    });
+    Ok(HttpResponse::Accepted().json(stopping.await?))
+}
+
+fn run_id(path: &str) -> Result<RunId, ApiError> {
+    path.parse()
+        .map_err(|error| ApiError::malformed(format!("The run cannot be found: {error}.")))
 }

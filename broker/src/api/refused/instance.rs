@@ -96,7 +96,10 @@ pub(super) fn of_journal(error: &JournalError) -> ApiError {
         JournalError::Unknown { .. } => (StatusCode::NOT_FOUND, Code::NotFound),
         JournalError::Superseded { .. }
         | JournalError::Succeeded { .. }
+        | JournalError::NotRunning { .. }
         | JournalError::Overtaken => (StatusCode::CONFLICT, Code::RunOver),
+        JournalError::Leased { .. } => (StatusCode::CONFLICT, Code::RunLeased),
+        JournalError::Unfinished { .. } => (StatusCode::CONFLICT, Code::RunUnfinished),
         JournalError::NotUnderstood(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, Code::OperationRecord)
         }

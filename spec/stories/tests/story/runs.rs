@@ -27,7 +27,9 @@ async fn latest(broker: &Broker, kind: &str) -> Value {
         .await
         .expect_status(200)
         .json();
-    latest.as_object_mut().unwrap().remove("is_current");
+    let members = latest.as_object_mut().unwrap();
+    members.remove("is_current");
+    members.remove("is_running");
     latest
 }
 
@@ -95,6 +97,52 @@ async fn a_later_run_takes_the_location_of_the_one_before_and_leaves_other_kinds
     ended(&broker, &recreation, "succeeded").await;
     assert_eq!(latest(&broker, "upgrade").await, second);
     ended(&broker, &second, "succeeded").await;
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_carries_out_a_run() {
+    let (_foundation, broker) = Foundation::bare().start_with_broker().await;
+    let platform = broker.platform();
+    let begin = |holder: &str| json!({ "kind": "upgrade", "holder": holder });
+    let run = platform.begin_run(&begin("ada")).await;
+    let run = run.expect_status(201).json();
+    let id = run["id"].as_str().unwrap();
+    assert_eq!(run["lease"]["holder"], "ada");
+    let now = platform.latest_run("upgrade").await.json();
+    assert_eq!(now["is_running"], true);
+
+    let refused = platform.begin_run(&begin("bob")).await;
+    let refused = refused.expect_status(409).json();
+    assert_eq!(refused["code"], "ODB-2044");
+    let bob = json!({ "holder": "bob" });
+    let refused = platform.lease_run(id, &bob).await.expect_status(409);
+    let text = refused.description();
+    let since = run["lease"]["since"].as_str().unwrap();
+    assert!(text.contains("`ada`") && text.contains(since), "{text}");
+
+    platform.stop_run(id).await.expect_status(202);
+    let ada = json!({ "holder": "ada" });
+    let told = platform.lease_run(id, &ada).await.expect_status(200).json();
+    assert_eq!(told["is_stop_requested"], true);
+
+    let take_over = json!({ "holder": "bob", "take_over": true });
+    let taken = platform.lease_run(id, &take_over).await;
+    let taken = taken.expect_status(200).json();
+    assert_eq!(taken["lease"]["holder"], "bob");
+    assert_eq!(taken.get("is_stop_requested"), None);
+    platform.lease_run(id, &ada).await.expect_status(409);
+
+    ended(&broker, &run, "failed").await;
+    platform.stop_run(id).await.expect_status(409);
+    let continue_first = json!({ "kind": "upgrade", "if_unfinished": "refuse" });
+    let refused = platform.begin_run(&continue_first).await;
+    let refused = refused.expect_status(409).json();
+    assert_eq!(refused["code"], "ODB-2045");
+    platform.lease_run(id, &ada).await.expect_status(200);
+    ended(&broker, &run, "succeeded").await;
+    platform.lease_run(id, &ada).await.expect_status(409);
+    platform.lease_run(&new_id(), &ada).await.expect_status(409);
+    platform.begin_run(&continue_first).await.expect_status(201);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@
 //! | `lost` | answers get lost, or come from a router without a route to the broker |
 //! | `failures` | the broker or the operator disappears during the run |
 //! | `interrupted` | a run is continued |
+//! | `leases` | one process at a time carries out a run |
 //! | `run_options` | selections, budgets, health gates and dry runs |
 //! | `rejections` | a run that cannot begin |
 //! | `go_broker` | the broker is a Go broker |
@@ -17,6 +18,7 @@ mod failures;
 mod go_broker;
 mod instance_states;
 mod interrupted;
+mod leases;
 mod lost;
 mod order_of_instances;
 mod platform_pass;

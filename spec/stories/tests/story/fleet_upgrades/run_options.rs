@@ -24,7 +24,10 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
         running.kill();
         let _ = running.ended().await;
 
-        let continued = ["--continue", "--output", "json"];
+        let refused = fleet.errand(errand, &file).with(&["--continue"]);
+        let refused = refused.run().await.expect_status(1);
+        refused.expect_said("add --take-over");
+        let continued = ["--continue", "--take-over", "--output", "json"];
         let continued = fleet.errand(errand, &file).with(&continued).start();
         let id = &fleet.instances[1];
         let goes_on = format!("[{id}] Operation of the interrupted run continues: bosh task id");
