@@ -8,7 +8,7 @@ use odb_api_types::{
     code::Code,
     management::{Holder, LeaseRun, Run, RunId},
 };
-use odb_clients::{ServiceError, http::Method};
+use odb_clients::{FailureKind, ServiceError, http::Method};
 use odb_redaction::Chain;
 use tokio::time::sleep;
 
@@ -20,7 +20,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The name of this process.
 pub(super) fn holder() -> Holder {
-    let user = env::var("USER").unwrap_or_default();
+    let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
+    let user = user.unwrap_or_default();
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy().into_owned();
     let process = std::process::id();
@@ -59,7 +60,7 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
             }
             Ok(_) => {}
             Err(error) if is_lost(&error) => {
-                stop(&format!("This run stops: {}", Chain(&error)));
+                stop(&format!("This run stops: {}", reason(&error)));
                 break;
             }
             // The broker may be away for some minutes, and may be older than leases after that.
@@ -72,6 +73,14 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
 /// Whether the run belongs to another process now, or another run has replaced it.
 fn is_lost(error: &ServiceError) -> bool {
     error.has_code(Code::RunLeased) || error.has_code(Code::RunOver)
+}
+
+/// The reason of the broker for a rejection.
+pub(super) fn reason(error: &ServiceError) -> String {
+    match &error.kind {
+        FailureKind::Refused { description, .. } => description.clone(),
+        _ => Chain(error).to_string(),
+    }
 }
 
 async fn request(broker: &BrokerApi, id: RunId, take_over: bool) -> Result<Run, ServiceError> {

@@ -1,6 +1,6 @@
 //! Continued runs: instances that an interrupted run has processed are skipped, its running operations are followed.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use jiff::Timestamp;
 use odb_api_types::{
     code::Code,
@@ -117,7 +117,7 @@ impl RunUnderWay {
             Err(error)
                 if error.has_code(Code::RunLeased) || error.has_code(Code::RunUnfinished) =>
             {
-                return Err(anyhow::Error::new(error).context("the run does not begin"));
+                bail!("the run does not begin: {}", lease::reason(&error));
             }
             Err(error) => {
                 fleet.console.log(format_args!(
@@ -136,9 +136,14 @@ impl RunUnderWay {
             return;
         };
         let path = ["mgmt", "v1", "runs", &*run.id.to_string()];
-        let ended = EndRun { outcome };
+        let ended = EndRun {
+            outcome,
+            holder: Some(lease::holder()),
+        };
         let ended: Result<Run, _> = fleet.broker.send_json(Method::PATCH, &path, &ended).await;
-        if let Err(error) = ended {
+        if let Err(error) = ended
+            && !error.has_code(Code::RunLeased)
+        {
             fleet.console.log(format_args!(
                 "Could not record the end of the run: {}",
                 Chain(&error)
@@ -203,12 +208,14 @@ impl RunUnderWay {
 }
 
 fn not_continued(error: ServiceError) -> anyhow::Error {
-    let context = if error.has_code(Code::RunLeased) {
-        "the run is not continued (if that process is dead, add --take-over)"
+    if error.has_code(Code::RunLeased) {
+        anyhow!(
+            "the run is not continued: {}. If that process is dead, add --take-over",
+            lease::reason(&error).trim_end_matches('.')
+        )
     } else {
-        "the run is not continued"
-    };
-    anyhow::Error::new(error).context(context)
+        anyhow::Error::new(error).context("the run is not continued")
+    }
 }
 
 /// A run over a part of the fleet holds no lease, and must not run beside one that does.

@@ -143,6 +143,9 @@ pub struct LeaseRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRun {
     pub outcome: RunOutcome,
+    /// The process that ends it. Errands of older versions hold no lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

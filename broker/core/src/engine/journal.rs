@@ -7,7 +7,7 @@ use std::error::Error;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use odb_api_types::management::{
-    BeginRun, LatestRun, Lease, LeaseRun, Run, RunId, RunKind, RunOutcome,
+    BeginRun, EndRun, LatestRun, Lease, LeaseRun, Run, RunId, RunKind,
 };
 use odb_clients::http::Call;
 
@@ -47,7 +47,13 @@ pub trait Journal: Send + Sync {
 
     /// Records the end of a rollout. A failed one may be continued and succeed; a succeeded one is final. Safe to
     /// repeat.
-    async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError>;
+    async fn end(
+        &self,
+        call: &Call,
+        id: RunId,
+        end: EndRun,
+        now: Timestamp,
+    ) -> Result<Run, JournalError>;
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use odb_api_types::{
     ids::OfferingId,
     management::{
-        BeginRun, IfUnfinished, LatestRun, Lease, LeaseRun, Run, RunId, RunKind, RunOutcome,
+        BeginRun, EndRun, IfUnfinished, LatestRun, Lease, LeaseRun, Run, RunId, RunKind, RunOutcome,
     },
 };
 use odb_clients::{
@@ -221,8 +221,21 @@ impl Journal for Runs {
         Ok(run)
     }
 
-    async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError> {
+    async fn end(
+        &self,
+        call: &Call,
+        id: RunId,
+        end: EndRun,
+        now: Timestamp,
+    ) -> Result<Run, JournalError> {
         let (run, version) = self.find(call, id).await?;
+        let EndRun { outcome, holder } = end;
+        // A process whose run has been taken over does not end it.
+        if let (Some(lease), Some(holder)) = (run.lease_at(now), holder)
+            && lease.holder != holder
+        {
+            return Err(leased_by_another(&run, lease));
+        }
         match run.outcome {
             Some(known) if known == outcome && run.lease.is_none() => Ok(run),
             Some(RunOutcome::Succeeded) => Err(JournalError::Succeeded { id }),
@@ -244,8 +257,7 @@ impl Journal for Runs {
 fn may_be_replaced(earlier: &Run, begin: &BeginRun, now: Timestamp) -> Result<(), JournalError> {
     let (id, kind) = (earlier.id, earlier.kind);
     if let Some(lease) = earlier.lease_at(now) {
-        let lease = Box::new(lease.clone());
-        return Err(JournalError::Leased { id, kind, lease });
+        return Err(leased_by_another(earlier, lease));
     }
     let has_succeeded = earlier.outcome == Some(RunOutcome::Succeeded);
     if begin.if_unfinished == IfUnfinished::Refuse && !has_succeeded {
@@ -277,11 +289,7 @@ fn leased(mut run: Run, wanted: LeaseRun, now: Timestamp) -> Result<Leased, Jour
             });
         }
         Some(lease) if !wanted.take_over => {
-            return Err(JournalError::Leased {
-                id: run.id,
-                kind: run.kind,
-                lease: Box::new(lease.clone()),
-            });
+            return Err(leased_by_another(&run, lease));
         }
         Some(_) | None => {
             run.lease = Some(Lease::new(wanted.holder, now));
@@ -290,6 +298,14 @@ fn leased(mut run: Run, wanted: LeaseRun, now: Timestamp) -> Result<Leased, Jour
         }
     }
     Ok(Leased::Changed(run))
+}
+
+fn leased_by_another(run: &Run, lease: &Lease) -> JournalError {
+    JournalError::Leased {
+        id: run.id,
+        kind: run.kind,
+        lease: Box::new(lease.clone()),
+    }
 }
 
 fn failed(activity: &'static str) -> impl Fn(ServiceError) -> JournalError {

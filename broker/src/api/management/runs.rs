@@ -62,12 +62,12 @@ pub(super) async fn end(
     body: Result<Bytes, Error>,
 ) -> Result<HttpResponse, ApiError> {
     let id = run_id(&path)?;
-    let EndRun { outcome } = incoming::body(body)?.value;
+    let end: EndRun = incoming::body(body)?.value;
     let ended = run.operator(RequestKind::Other, |operations, context| async move {
         Ok(operations
             .engine()
             .journal()
-            .end(&context.call(), id, outcome)
+            .end(&context.call(), id, end, Timestamp::now())
             .await?)
     });
     Ok(HttpResponse::Ok().json(ended.await?))

@@ -115,15 +115,16 @@ async fn one_process_at_a_time_carries_out_a_run() {
     let refused = refused.expect_status(409).json();
     assert_eq!(refused["code"], "ODB-2044");
     let bob = json!({ "holder": "bob" });
-    let refused = platform.lease_run(id, &bob).await.expect_status(409);
-    let text = refused.description();
+    let refused = platform.lease_run(id, &bob).await;
+    let text = refused.expect_status(409).description();
     let since = run["lease"]["since"].as_str().unwrap();
     assert!(text.contains("`ada`") && text.contains(since), "{text}");
 
     platform.stop_run(id).await.expect_status(202);
     let ada = json!({ "holder": "ada" });
-    let told = platform.lease_run(id, &ada).await.expect_status(200).json();
-    assert_eq!(told["is_stop_requested"], true);
+    let renewed = platform.lease_run(id, &ada).await;
+    let renewed = renewed.expect_status(200).json();
+    assert_eq!(renewed["is_stop_requested"], true);
 
     let take_over = json!({ "holder": "bob", "take_over": true });
     let taken = platform.lease_run(id, &take_over).await;

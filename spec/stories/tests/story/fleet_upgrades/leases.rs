@@ -48,9 +48,11 @@ async fn a_process_stops_when_another_one_takes_the_run_over() {
     second
         .says("Operation of the interrupted run continues")
         .await;
-    let first = first.ended().await.expect_status(1);
-    first.expect_said("This run stops: ");
-    first.expect_said("another process");
+    let ended = first.ended().await.expect_status(1);
+    ended.expect_said("This run stops: Another process, `");
+    // The first process has not ended the run of the second one.
+    let latest = fleet.broker.platform().latest_run("upgrade").await.json();
+    assert_eq!(latest["is_running"], true, "{latest}");
     fleet.foundation.control().clear_task_faults().await;
     second.ended().await.expect_status(0);
     for location in [0, 1] {
