@@ -80,12 +80,14 @@ pub(crate) fn load_with_broker_name<T>(
     configured: fn(&T) -> Option<&String>,
     dependencies: &Dependencies,
 ) -> anyhow::Result<(T, String)> {
-    let missing = || match dependencies.form {
+    let missing = || {
+        match dependencies.form {
         Form::Go => anyhow!("Missing argument -brokerName"),
         Form::Own => UsageError(
             "--broker-name: give the broker's name in the platform, here or as `broker_name` in the configuration file",
         )
         .into(),
+    }
     };
     let flag = flag.filter(|name| !name.is_empty());
     let file_is_given = file.is_some_and(|file| !file.as_os_str().is_empty());

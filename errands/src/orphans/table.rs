@@ -6,7 +6,13 @@ use odb_api_types::management::{
 
 use crate::{Dependencies, console::harmless, report::table_lines};
 
-const HEAD: [&str; 5] = ["deployment", "owner", "last change", "why", "last operation"];
+const HEAD: [&str; 5] = [
+    "deployment",
+    "owner",
+    "last change",
+    "why",
+    "last operation",
+];
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -16,12 +22,10 @@ pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
     if orphans.is_empty() {
         return;
     }
-    dependencies
-        .console
-        .log(match orphans {
-            [_] => "1 orphan:".to_owned(),
-            _ => format!("{} orphans:", orphans.len()),
-        });
+    dependencies.console.log(match orphans {
+        [_] => "1 orphan:".to_owned(),
+        _ => format!("{} orphans:", orphans.len()),
+    });
     for line in lines(orphans) {
         dependencies.console.screen().line(&line);
     }
