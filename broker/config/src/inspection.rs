@@ -181,6 +181,15 @@ impl<T> Reported<T> {
         }
     }
 
+    /// A reference to the value.
+    pub fn as_ref(&self) -> Reported<&T> {
+        match self {
+            Self::Right(reported) => Reported::Right(reported),
+            Self::Nothing => Reported::Nothing,
+            Self::Wrong => Reported::Wrong,
+        }
+    }
+
     /// A value that may be absent, but not invalid.
     fn optional(self) -> Result<Option<T>, AlreadyReported> {
         match self {

@@ -18,8 +18,9 @@ pub struct Finding {
     pub code: Code,
     /// The key of the configuration to check first, if there is one.
     pub key: Option<Cow<'static, str>>,
-    /// What was tried; empty for a finding of the start.
+    /// What was tried; empty for a finding that only `check` shows.
     pub tried: String,
+    /// What that means. It names the upstream, because a start shows it alone.
     pub found: String,
     /// The causes of that, in one line; empty where `found` says all.
     pub cause: String,
@@ -73,6 +74,14 @@ impl Finding {
         self
     }
 
+    /// What came of what was tried.
+    pub fn came(&self) -> &str {
+        match self.cause.as_str() {
+            "" => &self.found,
+            cause => cause,
+        }
+    }
+
     pub fn found_because(&self) -> String {
         match self.cause.as_str() {
             "" => self.found.clone(),
@@ -83,11 +92,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.found, self.remedy)?;
-        match self.cause.as_str() {
-            "" => Ok(()),
-            cause => write!(f, ": {cause}"),
-        }
+        write!(f, "{}; {}", self.found_because(), self.remedy)
     }
 }
 

@@ -4,9 +4,9 @@ use std::{error::Error, sync::Arc};
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    ConnectError,
+    ConnectError, FailureKind,
     cloud_controller::CloudController,
-    http::{Call, Limits, Trust, address},
+    http::{Limits, Trust, address},
     service_instances_api::ServiceInstancesApi,
 };
 use odb_config::Config;
@@ -14,16 +14,12 @@ use odb_core::{
     finding::Finding,
     operations::{CloudControllerSource, InstanceSource, InstanceSources},
 };
-use odb_redaction::Chain;
 
 use crate::preflight::{
     certificates::trust::Authorities,
-    doctor::{
-        chart::{Chart, Probe, Subject},
-        context::{Context, timed},
-    },
+    chart::{Chart, Examined, Probe, Subject},
+    context::{Context, timed},
     server::Server,
-    start::Checked,
     uaa::is_unauthorized,
 };
 
@@ -61,75 +57,61 @@ fn connect(
     ServiceInstancesApi::connect(url, trust, username, password, limits)
 }
 
-/// The service instances API, if there is one. No request is sent yet.
-pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceInstancesApi>> {
-    let Some(api) = &config.service_instances_api else {
-        return Ok(None);
-    };
-    let trust = Authorities::of_instances_api(api).trust()?;
-    let client = connect(api, &trust, Limits::default()).map_err(|error| {
-        let (key, remedy) = (
-            "service_instances_api.url",
-            "check its `url` and `authentication`",
-        );
-        let found = "`service_instances_api` cannot be used";
-        Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
-    })?;
-    Ok(Some(client))
-}
-
-pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
-    let Some(section) = &config.service_instances_api else {
-        return Ok(());
-    };
-    // The checks of the start report what prevents the call.
-    let Ok(Some(api)) = service_instances_api(config) else {
-        return Ok(());
-    };
-    let call = Call::within(config.broker.timings.start_up);
-    let Err(error) = api.instances(&call, &[]).await else {
-        return Ok(());
-    };
-    let (key, remedy) = if is_unauthorized(&error) {
-        let key = "service_instances_api.authentication";
-        (key, "check `service_instances_api.authentication`")
-    } else {
-        let remedy = "check `service_instances_api.url`, `service_instances_api.root_ca_cert` and that it can be reached from here";
-        ("service_instances_api.url", remedy)
-    };
-    let url = &section.url;
-    let found = format!("could not read the service instances from the API at `{url}`");
-    Err(Finding::error(Code::ServiceInstancesApi, key, found, remedy).because(&error))
-}
-
-pub(crate) async fn look(context: &Context<'_>) -> Chart {
-    let Some(api) = context.sections.service_instances_api.right() else {
+/// The service instances API. A start creates its client, and does not wait for it.
+pub(crate) async fn look(context: &Context<'_>, reach: ApiCalls) -> Examined<ServiceInstancesApi> {
+    let Some(api) = context.service_instances_api.right().copied() else {
         let why = "`service_instances_api` is not configured";
-        return context.left_out(Subject::InstancesApi, why);
+        return Examined::left_out(vec![context.left_out(Subject::InstancesApi, why)]);
     };
     let mut chart = context.chart(Subject::InstancesApi);
-    look_into(api, &mut chart).await;
-    chart
+    let client = look_into(context, api, reach, &mut chart).await;
+    let charts = vec![chart];
+    Examined { client, charts }
 }
 
-async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> Option<()> {
+/// Whether the API is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ApiCalls {
+    Made,
+    LeftOut,
+}
+
+async fn look_into(
+    context: &Context<'_>,
+    api: &odb_config::ServiceInstancesApi,
+    calls: ApiCalls,
+    chart: &mut Chart,
+) -> Option<ServiceInstancesApi> {
     let url = address::server(api.url.as_written());
     let authorities = Authorities::of_instances_api(api);
-    let server = Server::configured(url, "service_instances_api.url", authorities, chart)?;
-    server.reach(chart).await?;
+    let key = "service_instances_api.url";
+    let server = Server::configured(context, url, key, authorities, chart)?;
+    if !context.is_start() {
+        server.reach(chart).await?;
+    }
     let finding = |error: &(dyn Error + 'static), key, remedy: &str| {
-        let (tried, came) = (format!("`GET {}`", api.url), Chain(error).to_string());
-        Finding::tried(Code::ServiceInstancesApi, Some(key), tried, came, remedy)
+        let tried = format!("`GET {}`", api.url);
+        let found = format!(
+            "could not read the service instances from the API at `{}`",
+            api.url
+        );
+        Finding::tried(Code::ServiceInstancesApi, Some(key), tried, found, remedy).because(error)
     };
     let connected = connect(api, &server.trust, chart.timeouts.limits());
     let client = chart.unless_failed(Probe::List, None, connected, |error| {
-        let key = "service_instances_api.authentication";
-        finding(
-            &error,
-            key,
+        let (key, remedy) = (
+            "service_instances_api.authentication",
             "correct `service_instances_api.authentication`",
-        )
+        );
+        Finding {
+            code: Code::ConfigurationInvalid,
+            found: "`service_instances_api` cannot be used".to_owned(),
+            ..finding(&error, key, remedy)
+        }
     })?;
+    if calls == ApiCalls::LeftOut {
+        return Some(client);
+    }
     let call = chart.timeouts.call();
     let (listed, took) = timed(client.instances(&call, &[])).await;
     let instances = chart.unless_failed(Probe::List, took, listed, |error| {
@@ -138,26 +120,105 @@ async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> 
             let remedy = "correct `service_instances_api.authentication.basic`";
             return finding(&error, key, remedy);
         }
-        let remedy =
-            "see what the server at `service_instances_api.url` answers, and look at its log";
-        finding(&error, "service_instances_api.url", remedy)
+        let remedy = match &error.kind {
+            FailureKind::NoResponse { source } => server.remedy_of(source),
+            _ => "see what the server at `service_instances_api.url` answers, and look at its log"
+                .to_owned(),
+        };
+        finding(&error, "service_instances_api.url", &remedy)
     })?;
     let text = format!("{} service instances", instances.len());
     chart.fine(Probe::List, took, text);
-    Some(())
+    Some(client)
 }
 
 #[cfg(test)]
 mod tests {
-    use odb_clients::http::Trust;
+    use std::{fs, path::Path, time::Duration};
+
+    use odb_config::{Address, Reported, Sections, TlsFiles, Verification};
+    use odb_core::finding::Severity;
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
 
     use super::*;
+    use crate::{
+        api::{OwnTls, load_tls},
+        preflight::context::Timeouts,
+    };
 
     fn source(host: &str) -> Arc<dyn InstanceSource> {
         let url = format!("http://{host}/");
         let (trust, password) = (Trust::unverified().unwrap(), "p".into());
         let api = ServiceInstancesApi::connect(&url, &trust, "u", &password, Limits::default());
         Arc::new(api.unwrap())
+    }
+
+    /// A certificate for 127.0.0.1 of an authority that nobody knows.
+    fn own_tls(folder: &Path) -> OwnTls {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = parameters.self_signed(&key).unwrap();
+        let files = TlsFiles {
+            certificate: folder.join("api.crt"),
+            key: folder.join("api.key"),
+        };
+        fs::write(&files.certificate, certificate.pem()).unwrap();
+        fs::write(&files.key, key.serialize_pem()).unwrap();
+        load_tls(&files).unwrap()
+    }
+
+    /// The findings of the API at a server whose authority is not configured.
+    async fn found_at_an_untrusted_server(timeouts: Timeouts) -> Vec<Finding> {
+        let folder = tempfile::tempdir().unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(own_tls(folder.path()).config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/instances", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            while let Ok((connection, _)) = listener.accept().await {
+                // The client ends the handshake.
+                let _ = acceptor.accept(connection).await;
+            }
+        });
+        let other = rcgen::KeyPair::generate().unwrap();
+        let other = rcgen::CertificateParams::default()
+            .self_signed(&other)
+            .unwrap();
+        let api = odb_config::ServiceInstancesApi {
+            url: Address::of(&url).unwrap(),
+            root_ca_cert: Some(other.pem()),
+            verification: Verification::On,
+            username: "u".to_owned(),
+            password: "p".into(),
+        };
+        let sections = Sections {
+            service_instances_api: Reported::Right(api),
+            ..Sections::default()
+        };
+        let context = Context::of_sections(&sections, timeouts);
+        let examined = look(&context, ApiCalls::Made).await;
+        serving.abort();
+        let charts = examined.charts.into_iter();
+        charts.flat_map(Chart::into_findings).collect()
+    }
+
+    #[tokio::test]
+    async fn a_failed_tls_handshake_is_an_error_of_the_api_that_names_the_key_of_its_authority() {
+        let limit = Duration::from_secs(20);
+        for (timeouts, tried) in [
+            (Timeouts::of_start(limit), "`GET https://127.0.0.1:"),
+            (Timeouts::of(limit), "a TLS handshake with `127.0.0.1:"),
+        ] {
+            let findings = found_at_an_untrusted_server(timeouts).await;
+            let [finding] = findings.as_slice() else {
+                panic!("{findings:#?}");
+            };
+            assert_eq!(finding.code.to_string(), "ODB-4005", "{finding:#?}");
+            assert_eq!(finding.severity, Severity::Error, "{finding:#?}");
+            assert!(finding.tried.starts_with(tried), "{finding:#?}");
+            let key = "`service_instances_api.root_ca_cert`";
+            assert!(finding.remedy.contains(key), "{finding:#?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
+use odb_api_types::code::Code;
 use odb_clients::http::{
     ClientError, HttpClient, Request, Response, StatusCode, TransportError, Trust, Url, address,
     header::{ACCEPT, DATE, HeaderValue},
@@ -16,11 +17,9 @@ use tokio::net::{TcpStream, lookup_host};
 
 use crate::preflight::{
     certificates::{of_server as certificate, trust::Authorities},
-    doctor::{
-        chart::{Chart, Probe, Subject},
-        clock,
-        context::{FILE_HAS_ERRORS, TooSlow, timed},
-    },
+    chart::{Chart, Probe, Subject},
+    context::{Context, FILE_HAS_ERRORS, TooSlow, timed},
+    doctor::clock,
     start::Checked,
 };
 
@@ -61,17 +60,18 @@ impl AddressSource {
 }
 
 impl<'a> Server<'a> {
-    /// A server of the configuration, whose address is checked with the file; an unusable address is an error of the
-    /// file.
+    /// A server of the configuration. Its address has been checked with the file.
     pub(crate) fn configured(
+        context: &Context<'_>,
         url: Result<Url, ClientError>,
         key: &'static str,
         authorities: Authorities<'a>,
         chart: &mut Chart,
     ) -> Option<Self> {
+        let url = url.map_err(|error| unusable_address(key, &error).into());
         Some(Self {
-            trust: cached(authorities.trust(), chart)?,
-            url: url.ok()?,
+            trust: unless_wrong(authorities.trust(), context, chart)?,
+            url: unless_wrong(url, context, chart)?,
             source: AddressSource::Key(key),
             authorities,
         })
@@ -88,6 +88,21 @@ impl<'a> Server<'a> {
 
     pub(crate) fn authority(&self) -> String {
         authority(&self.url)
+    }
+
+    /// The answer to a request without credentials, for `doctor`. A start leaves this to the upstream's client, whose
+    /// first request shows the same. `None` if the server cannot be reached.
+    pub(crate) async fn first_answer(
+        &self,
+        context: &Context<'_>,
+        path: &[&str],
+        chart: &mut Chart,
+    ) -> Option<Option<Answered>> {
+        if context.is_start() {
+            return Some(None);
+        }
+        self.reach(chart).await?;
+        self.ask(path, chart).await.map(Some)
     }
 
     /// Resolves the name, connects, and checks the certificate. No request is sent.
@@ -222,9 +237,13 @@ impl<'a> Server<'a> {
             TransportError::TooSlow { .. } | TransportError::OutOfTime { .. } => {
                 "it takes connections and does not answer: look at its load and its log".to_owned()
             }
-            TransportError::Handshake { .. } | TransportError::NotConnected { .. } => {
-                format!("see that it runs, or {correct}")
+            TransportError::NotConnected { .. } => {
+                format!("see that it runs and can be reached from here, or {correct}")
             }
+            TransportError::Handshake { .. } => format!(
+                "see that `{}` has the authority of its certificate, or {correct}",
+                self.authorities.key
+            ),
             TransportError::Broken { .. } | TransportError::TooLong { .. } => {
                 format!("look at its log, and whether it is what it should be; else {correct}")
             }
@@ -264,18 +283,28 @@ pub(crate) fn authority(url: &Url) -> String {
     }
 }
 
-/// Without authorities no server can be trusted, so none is called. Invalid authorities of the file are reported
-/// already.
-fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
-    let errors = match trust {
-        Ok(trust) => return Some(trust),
+/// An address without a server, which is an error of the file.
+pub(crate) fn unusable_address(key: &'static str, error: &ClientError) -> Finding {
+    let found = format!("`{key}` is not a valid address");
+    let remedy = "give one such as `https://host.example.com`";
+    Finding {
+        is_in_file: true,
+        ..Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(error)
+    }
+}
+
+/// Without authorities no server can be trusted, so none is called. `doctor` has reported errors of the file already.
+fn unless_wrong<T>(read: Checked<T>, context: &Context<'_>, chart: &mut Chart) -> Option<T> {
+    let errors = match read {
+        Ok(read) => return Some(read),
         Err(errors) => errors,
     };
     for error in errors {
-        if !error.is_in_file {
+        if context.is_start() || !error.is_in_file {
             let finding = Finding {
                 tried: "to read the trusted authorities".to_owned(),
                 found: error.found_because(),
+                cause: String::new(),
                 ..error
             };
             chart.found(Probe::Certificate, None, finding);

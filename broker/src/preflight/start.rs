@@ -13,7 +13,7 @@ use odb_clients::{
 use odb_config::{AdapterForm, Config, Timings};
 use odb_core::{
     engine::{Engine, EngineError, KeptBindings},
-    finding::Finding,
+    finding::{Finding, Severity},
     metrics::metrics,
     offering::Schemas,
     operations::{self, BindingSettings, InstanceSource, Lifecycle, Operations, SecureBindings},
@@ -28,8 +28,11 @@ use crate::{
     preflight::{
         adapter,
         certificates::own,
+        chart::{Chart, Examined},
         cloud_controller::{self, Foundation},
-        credhub, director, instances,
+        context::Context,
+        credhub, director,
+        instances::{self, ApiCalls},
     },
 };
 
@@ -54,6 +57,54 @@ struct Upstreams {
     api: Option<ServiceInstancesApi>,
 }
 
+/// What the probes of a start have found so far.
+#[derive(Default)]
+struct Findings {
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        for finding in findings.into_iter().filter_map(of_a_start) {
+            match finding.severity {
+                Severity::Error => self.errors.push(finding),
+                Severity::Warning => self.warnings.push(finding),
+            }
+        }
+    }
+
+    /// The client of an upstream.
+    fn client<T>(&mut self, examined: Examined<T>, is_configured: bool) -> Option<T> {
+        let known = self.errors.len();
+        let charts = examined.charts.into_iter();
+        self.add(charts.flat_map(Chart::into_findings));
+        debug_assert!(
+            examined.client.is_some() || !is_configured || self.errors.len() > known,
+            "without a client there is an error"
+        );
+        examined.client
+    }
+
+    /// The result of a check, unless it has findings.
+    fn unless_wrong<T>(&mut self, checked: Checked<T>) -> Option<T> {
+        checked.map_err(|found| self.add(found)).ok()
+    }
+}
+
+/// What a start reports of a finding.
+fn of_a_start(finding: Finding) -> Option<Finding> {
+    match (finding.code, finding.severity) {
+        // Reads work without it, and an administrator can correct it while the broker runs.
+        (Code::DirectorRights | Code::NoDirectorCredHub, Severity::Error) => {
+            Some(finding.warning())
+        }
+        // The broker works, with limits that only `doctor` explains.
+        (Code::DirectorRights | Code::InstancesUnknown, Severity::Warning) => None,
+        _ => Some(finding),
+    }
+}
+
 /// Checks all upstreams as a start does, and returns all findings. It also calls the service instances API, for which a
 /// start does not wait.
 pub(crate) async fn examine(
@@ -61,14 +112,10 @@ pub(crate) async fn examine(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<Finding> {
     let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
-    let mut findings = Vec::new();
-    let (checked, listed) = tokio::join!(
-        check_upstreams(config, &adapter, &mut findings),
-        instances::list(config),
-    );
-    findings.extend(checked.err().unwrap_or_default());
-    findings.extend(listed.err());
-    findings
+    let mut findings = Findings::default();
+    check_upstreams(config, &adapter, ApiCalls::Made, &mut findings).await;
+    findings.warnings.extend(findings.errors);
+    findings.warnings
 }
 
 pub(crate) async fn examine_adapter(
@@ -84,50 +131,43 @@ async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Checked<Schema
     adapter::schemas(&config.adapter, &config.offering, limit, adapter).await
 }
 
+/// The upstreams, unless there are errors. Every probe runs; each may have several findings.
 async fn check_upstreams(
     config: &Config,
     adapter: &ServiceAdapter,
-    warnings: &mut Vec<Finding>,
-) -> Checked<Upstreams> {
-    let (director, credhub, foundation, secure_bindings, schemas) = tokio::join!(
-        director::check(config),
-        credhub::of_the_director(config),
-        cloud_controller::check(config),
-        credhub::of_applications(config),
-        schemas_of(config, adapter)
+    calls: ApiCalls,
+    findings: &mut Findings,
+) -> Option<Upstreams> {
+    let context = Context::of_config(config);
+    let (director, credhub, foundation, runtime_credhub, schemas, api) = tokio::join!(
+        Box::pin(director::look(&context)),
+        Box::pin(credhub::look_at_the_directors(&context)),
+        Box::pin(cloud_controller::look(&context)),
+        Box::pin(credhub::look_at_that_of_applications(&context)),
+        schemas_of(config, adapter),
+        Box::pin(instances::look(&context, calls)),
     );
-    // Every check has run; each may have several findings.
-    let mut findings = Vec::new();
-    let director = right(director, &mut findings);
-    let credhub = right(credhub, &mut findings);
-    let foundation = right(foundation, &mut findings);
-    let secure_bindings = right(secure_bindings, &mut findings);
-    let schemas = right(schemas, &mut findings);
-    let tls = right(own::check(&config.broker), &mut findings);
-    let api = right(instances::service_instances_api(config), &mut findings);
-    let director = director.map(|(director, warning)| {
-        warnings.extend(warning);
-        director
-    });
-    let all = || {
-        Some(Upstreams {
-            director: director?,
-            credhub: credhub?,
-            foundation: foundation?,
-            secure_bindings: secure_bindings?,
-            schemas: schemas?,
-            tls: tls?,
-            api: api?,
-        })
-    };
-    let upstreams = all().ok_or(findings)?;
-    credhub::compare(config, &upstreams.director).await;
-    Ok(upstreams)
-}
-
-/// The result of a check, unless it has findings.
-fn right<T>(checked: Checked<T>, findings: &mut Vec<Finding>) -> Option<T> {
-    checked.map_err(|found| findings.extend(found)).ok()
+    let director = findings.client(director, true);
+    let credhub = findings.client(credhub, config.bosh_credhub.is_some());
+    let foundation = findings.client(foundation, config.cloud_foundry.is_some());
+    let runtime_credhub = findings.client(runtime_credhub, config.runtime_credhub.is_some());
+    let schemas = findings.unless_wrong(schemas);
+    let tls = findings.unless_wrong(own::check(&config.broker));
+    let api = findings.client(api, config.service_instances_api.is_some());
+    if !findings.errors.is_empty() {
+        return None;
+    }
+    let service = &config.offering.id;
+    Some(Upstreams {
+        director: director?,
+        credhub,
+        foundation,
+        secure_bindings: runtime_credhub
+            .map(|credhub| SecureBindings::new(credhub, service.clone())),
+        schemas: schemas?,
+        tls: tls?,
+        api,
+    })
 }
 
 /// Checks all upstreams and puts the parts together.
@@ -138,13 +178,18 @@ pub async fn start(
 ) -> Checked<Parts> {
     let timings = &config.broker.timings;
     let adapter = ServiceAdapter::new(&config.adapter, timings, environment.into_iter());
-    let mut warnings = Vec::new();
+    let mut findings = Findings::default();
+    if config.cloud_foundry.is_none() {
+        tracing::warn!(
+            "`broker.disable_cf_startup_checks` is set and `cf` is absent: the broker does not notice plans that are missing from the configuration"
+        );
+    }
     // The executable is read while the upstreams take their time.
     let (checked, executable) = tokio::join!(
-        check_upstreams(config, &adapter, &mut warnings),
+        check_upstreams(config, &adapter, ApiCalls::LeftOut, &mut findings),
         adapter::digest(&config.adapter)
     );
-    for warning in warnings {
+    for warning in findings.warnings {
         tracing::warn!(code = %warning.code, %warning, "a start-up check warns");
     }
     let Upstreams {
@@ -155,7 +200,7 @@ pub async fn start(
         schemas,
         tls,
         api,
-    } = checked?;
+    } = checked.ok_or(findings.errors)?;
     for plan in &config.offering.plans {
         metrics().expect_operations(&plan.name);
     }
@@ -174,7 +219,7 @@ pub async fn start(
              and the adapter can return no secrets, configs or labels; use an adapter that reads its stdin"
         );
     }
-    let configs = director::configs(&director, &config.broker).await;
+    let configs = director::configs::try_rights(&director, &config.broker).await;
     let bindings = secure_bindings
         .clone()
         .map(|secure| Arc::new(secure) as Arc<dyn KeptBindings>);
@@ -279,4 +324,31 @@ async fn try_to_resume(engine: &dyn Engine, timings: &Timings) -> Result<(), Eng
         tracing::info!(count, "resuming operations of an earlier process");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_warns_of_rights_that_can_be_granted_later_and_leaves_advice_to_doctor() {
+        use Severity::{Error, Warning};
+
+        for (code, severity, at_a_start) in [
+            (Code::DirectorRights, Error, Some(Warning)),
+            (Code::NoDirectorCredHub, Error, Some(Warning)),
+            (Code::DirectorRights, Warning, None),
+            (Code::InstancesUnknown, Warning, None),
+            (Code::CountingRights, Warning, Some(Warning)),
+            (Code::DirectorCredentials, Error, Some(Error)),
+            (Code::PlanInUse, Error, Some(Error)),
+        ] {
+            let finding = Finding {
+                severity,
+                ..Finding::error(code, "bosh", "it is so", "change it")
+            };
+            let reported = of_a_start(finding).map(|finding| finding.severity);
+            assert_eq!(reported, at_a_start, "{code} {severity:?}");
+        }
+    }
 }

@@ -15,10 +15,8 @@ use odb_engine_bosh::adapter::ServiceAdapter;
 
 use crate::preflight::{
     adapter,
-    doctor::{
-        chart::{Chart, Probe, Subject},
-        context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
-    },
+    chart::{Chart, Probe, Subject},
+    context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
 };
 
 const KEY: &str = "service_adapter.path";
@@ -33,7 +31,7 @@ pub(crate) async fn look(
     context: &Context<'_>,
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Chart {
-    let Some(adapter) = context.sections.adapter.right() else {
+    let Some(adapter) = context.adapter else {
         return context.left_out(Subject::Adapter, FILE_HAS_ERRORS);
     };
     let mut chart = context.chart(Subject::Adapter);
@@ -58,8 +56,7 @@ async fn schemas(
     if !adapter.plan_schemas {
         return chart.not_asked(Probe::Schemas, "`broker.enable_plan_schemas` is off");
     }
-    let (Some(offering), Some(broker)) = (context.offering(), context.sections.broker.right())
-    else {
+    let (Some(offering), Some(broker)) = (context.offering, context.broker) else {
         return chart.not_asked(Probe::Schemas, BECAUSE_OF_ERRORS);
     };
     let process = ServiceAdapter::new(adapter, &broker.timings, environment);
@@ -74,6 +71,7 @@ async fn schemas(
         let finding = Finding {
             tried: "`generate-plan-schemas` for each plan".to_owned(),
             found: error.found_because(),
+            cause: String::new(),
             ..error
         };
         chart.found(Probe::Schemas, took, finding);

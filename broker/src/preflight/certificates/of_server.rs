@@ -22,10 +22,8 @@ use super::{
 use crate::{
     api::OwnCertificate,
     preflight::{
-        doctor::{
-            chart::{Chart, Probe},
-            context::TooSlow,
-        },
+        chart::{Chart, Probe},
+        context::TooSlow,
         server::Server,
     },
 };

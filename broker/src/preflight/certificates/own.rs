@@ -12,10 +12,8 @@ use crate::{
     api::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls, read_chain, read_key},
     preflight::{
         certificates::{day, days_left},
-        doctor::{
-            chart::{Chart, Probe, Subject},
-            context::{Context, FILE_HAS_ERRORS},
-        },
+        chart::{Chart, Probe, Subject},
+        context::{Context, FILE_HAS_ERRORS},
         start::Checked,
     },
 };
@@ -25,16 +23,26 @@ const KEY_KEY: &str = "broker.tls.key_file";
 const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn check(broker: &Broker) -> Checked<Option<OwnTls>> {
-    let tls = broker.tls.as_ref().map(load_tls).transpose();
-    let tls = tls.map_err(|error| {
-        let found = "the broker's own certificate cannot be used";
-        let finding = Finding::error(Code::Certificate, "broker.tls", found, error.remedy());
-        Finding {
-            is_in_file: true,
-            ..finding.because(&error)
-        }
-    })?;
-    Ok(tls)
+    let Some(files) = &broker.tls else {
+        return Ok(None);
+    };
+    let tls = load_tls(files).map_err(|error| cannot_be_used(files, &error))?;
+    Ok(Some(tls))
+}
+
+fn cannot_be_used(files: &TlsFiles, error: &CertificateError) -> Finding {
+    let (code, tried) = (Code::Certificate, tried(files));
+    let found = "the broker's own certificate cannot be used";
+    let finding = Finding::tried(code, Some(CERTIFICATE_KEY), tried, found, error.remedy());
+    Finding {
+        is_in_file: true,
+        ..finding.because(error)
+    }
+}
+
+fn tried(files: &TlsFiles) -> String {
+    let (certificate, key) = (files.certificate.display(), files.key.display());
+    format!("to read `{certificate}` and `{key}`")
 }
 
 /// Shows when the chain ends among the metrics, and warns of it once a day while that is near.
@@ -87,7 +95,7 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
 
 /// Reads certificate and key as a start does, for the doctor.
 pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
-    let Some(broker) = context.sections.broker.right() else {
+    let Some(broker) = context.broker else {
         return context.left_out(Subject::OwnCertificate, FILE_HAS_ERRORS);
     };
     let mut chart = context.chart(Subject::OwnCertificate);
@@ -97,24 +105,21 @@ pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
         return chart;
     };
     let file = files.certificate.display();
-    let finding = |code, came, remedy: &str| {
-        let tried = format!("to read `{file}` and `{}`", files.key.display());
-        Finding::tried(code, Some(CERTIFICATE_KEY), tried, came, remedy)
+    let loaded = chart.unless_failed(Probe::Certificate, None, load_tls(files), |error| {
+        cannot_be_used(files, &error)
+    });
+    let Some(tls) = loaded else {
+        return chart;
     };
-    let loaded = load_tls(files);
-    match loaded.as_ref().map(|tls| first_to_expire(&tls.chain)) {
-        Err(error) => {
-            let came = Chain(error).to_string();
-            let finding = finding(Code::Certificate, came, error.remedy());
-            chart.found(Probe::Certificate, None, finding);
-        }
-        Ok(None) => chart.fine(Probe::Certificate, None, format!("`{file}`")),
-        Ok(Some(first)) => {
+    match first_to_expire(&tls.chain) {
+        None => chart.fine(Probe::Certificate, None, format!("`{file}`")),
+        Some(first) => {
             let (subject, day) = (&first.subject, day(first.not_after));
             if days_left(first.not_after, now).is_some() {
                 let came = format!("the certificate of `{subject}` in `{file}` ends on {day}");
                 let remedy = "put a new chain into that file, and restart the broker";
-                let finding = finding(Code::CertificateExpiry, came, remedy).warning();
+                let (code, key) = (Code::CertificateExpiry, Some(CERTIFICATE_KEY));
+                let finding = Finding::tried(code, key, tried(files), came, remedy).warning();
                 chart.found(Probe::Certificate, None, finding);
             } else {
                 let text = format!("`{subject}`, until {day}");

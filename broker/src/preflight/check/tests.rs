@@ -2,7 +2,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::Colour;
+use odb_api_types::code::Code;
+use odb_config::{Inspection, Paths};
+use odb_core::finding::Finding;
+
+use super::{Colour, Findings, as_of_a_start};
 use crate::preflight::check::{AdapterCalls, Format, Reach, check};
 
 async fn shown(source: &str, colour: Colour) -> String {
@@ -75,4 +79,28 @@ async fn no_part_of_a_secret_is_shown_wherever_it_slipped_to() {
         assert!(plain.contains("error"), "{plain}");
         assert!(!plain.contains("hunter"), "{plain}");
     }
+}
+
+#[test]
+fn a_client_that_may_not_deploy_is_a_warning_at_its_line_and_no_error() {
+    let source = "bosh:\n  authentication:\n    uaa: {client_credentials: {client_id: reader}}\n";
+    let mut inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfAnother);
+    inspection.errors.clear();
+    inspection.warnings.clear();
+    let mut findings = Findings::of(inspection, Timestamp::UNIX_EPOCH);
+    let key = "bosh.authentication.uaa.client_credentials";
+    let (found, remedy) = (
+        "client `reader` may only read",
+        "give it `bosh.teams.TEAM.admin`",
+    );
+    let finding = Finding::error(Code::DirectorRights, key, found, remedy).warning();
+
+    findings.add([as_of_a_start(finding)]);
+
+    assert!(findings.is_fine());
+    assert_eq!(
+        findings.report(Format::Text),
+        "broker.yml:3:31: warning: `bosh.authentication.uaa.client_credentials` does not suffice: client `reader` may only read; give \
+         it `bosh.teams.TEAM.admin` [ODB-1124]\nbroker.yml: 0 errors, 1 warning\n"
+    );
 }

@@ -1,89 +1,104 @@
-//! The Cloud Controller and its UAA at a start: that it answers, knows us, is new enough and has no plan that we no longer
-//! offer, and that we may administer the UAA clients of service instances where they are defined.
+//! The Cloud Controller and its UAA: that it answers, knows us, is new enough and has no plan that we no longer offer, and
+//! that we may administer the UAA clients of service instances where they are defined.
 
-pub(crate) mod diagnosis;
+mod rights;
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind, ServiceError,
-    cloud_controller::{ApiVersions, CloudController, SEES_ALL, Visibility},
-    http::{Call, ClientError, Limits, Trust},
-    uaa::{ClientAdministration, ClientRights, Grant, Token, TokenSource},
+    ServiceError,
+    cloud_controller::{ApiVersions, CloudController},
+    http::{Call, ClientError, Limits, StatusCode, Trust, address},
+    uaa::{ClientAdministration, Grant, TokenSource},
 };
-use odb_config::{Address, CloudFoundry, Config, Offering};
+use odb_config::{CloudFoundry, Offering};
 use odb_core::finding::Finding;
 
 use crate::preflight::{
     certificates::trust::Authorities,
-    start::Checked,
-    uaa::{is_rejection, is_unauthorized},
+    chart::{Chart, Examined, Probe, Subject},
+    context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
+    server::{AddressSource, Server, unusable_address},
+    uaa::{self, Applicant, is_unauthorized, rights::CloudControllerRights},
 };
+
+const CLIENT_KEY: &str = "cf.uaa.authentication.client_credentials";
+const USER_KEY: &str = "cf.uaa.authentication.user_credentials";
+const PLANS_IN_USE: &str = "to find plans in use that are not offered";
 
 /// The Cloud Controller, and the administrator of UAA clients; absent for a user.
 pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
 
-/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are
-/// reported.
-pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
-    let Some(cf) = &config.cloud_foundry else {
-        tracing::warn!(
-            "`broker.disable_cf_startup_checks` is set and `cf` is absent: the broker does not notice plans that are missing from the configuration"
-        );
-        return Ok(None);
+pub(crate) async fn look(context: &Context<'_>) -> Examined<Foundation> {
+    let subjects = [Subject::CloudController, Subject::CloudControllerUaa];
+    let section = &context.cloud_foundry;
+    let cf = match context.section(section, &subjects, "`cf` is not configured") {
+        Ok(cf) => cf,
+        Err(charts) => return Examined::left_out(charts),
     };
-    let trust = Authorities::of_cloud_foundry(cf).trust()?;
-    let (client, clients, tokens) = connect(cf, &trust, &Limits::default())?;
-    if cf.skips_checks {
+    let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
+    let client = look_into(context, cf, &mut chart, &mut of_uaa).await;
+    let charts = vec![chart, of_uaa];
+    Examined { client, charts }
+}
+
+/// Version and credentials are tried apart, so that both are reported.
+async fn look_into(
+    context: &Context<'_>,
+    cf: &CloudFoundry,
+    chart: &mut Chart,
+    of_uaa: &mut Chart,
+) -> Option<Foundation> {
+    let url = address::server(cf.url.as_written());
+    let authorities = Authorities::of_cloud_foundry(cf);
+    let Some(server) = Server::configured(context, url, "cf.url", authorities, chart) else {
+        // The same authorities count for both.
+        let why = match chart.findings().next() {
+            None => FILE_HAS_ERRORS,
+            Some(_) => "not checked, because there are no trusted authorities",
+        };
+        of_uaa.not_asked(Probe::Answer, why);
+        return None;
+    };
+    let connected = connect(cf, &server.trust, &context.timeouts.limits());
+    let (client, clients, tokens) =
+        chart.unless_failed(Probe::Answer, None, connected, |(key, error)| {
+            unusable_address(key, &error)
+        })?;
+    if cf.skips_checks && context.is_start() {
         tracing::warn!(
             url = %cf.url,
             "`broker.disable_cf_startup_checks` is set: the broker does not check the Cloud Controller at the start, nor notice plans that are missing from the configuration"
         );
-        return Ok(Some((client, clients)));
+        return Some((client, clients));
     }
-    let call = Call::within(config.broker.timings.start_up);
-    let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
-    let url = &cf.url;
-    let mut errors = Vec::new();
-    match versions.as_ref().map(ApiVersions::supported) {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => {
-            let found = format!("the Cloud Controller at `{url}` cannot be used");
-            let (code, remedy) = (Code::CloudControllerTooOld, "upgrade the foundation");
-            errors.push(Finding::error(code, "cf.url", found, remedy).because(&error));
+    let uaa_server = Server {
+        url: tokens.server(),
+        source: AddressSource::Key("cf.uaa.url"),
+        ..server.clone()
+    };
+    of_uaa.uaa.url = Some(uaa_server.url.clone());
+    let applicant = applicant(cf);
+    let (ready, token) = tokio::join!(
+        look_at_controller(context, cf, &server, &client, chart),
+        async {
+            uaa::look(context, &uaa_server, of_uaa).await?;
+            uaa::token(&tokens, applicant, &uaa_server, of_uaa).await
         }
-        Err(error) => {
-            let found = format!("could not ask the Cloud Controller at `{url}` for its version");
-            let remedy = "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here";
-            let code = Code::CloudControllerUnreachable;
-            errors.push(Finding::error(code, "cf.url", found, remedy).because(error));
-        }
+    );
+    let Some(token) = token else {
+        ready?;
+        chart.not_asked(Probe::Rights, "no token");
+        return None;
+    };
+    let may_look = rights::look(&token, context, applicant, chart);
+    rights::look_at_clients(&token, context, cf, applicant, of_uaa);
+    let versions = ready?;
+    if may_look == CloudControllerRights::Nothing {
+        chart.not_asked(Probe::Plans, "the token gives no right to read this");
+    } else {
+        plans(context, cf, &client, chart).await?;
     }
-    match token {
-        Ok(token) => {
-            warn_blind_counting(&token, &config.offering);
-            errors.extend(too_few_client_rights(cf, &token));
-        }
-        Err(error) => errors.push(no_token(&cf.uaa_url, &error)),
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let orphaned = plans_in_use(&client, &call, &config.offering).await;
-    let orphaned = orphaned.map_err(|error| {
-        let found = format!(
-            "could not ask the Cloud Controller at `{url}` which plans have service instances"
-        );
-        let remedy = "check that it works, and that the client of `cf.uaa.authentication` has the right `cloud_controller.admin` or \
-                      `cloud_controller.admin_read_only`";
-        let code = code_of_plans(&error);
-        Finding::error(code, "cf.uaa.authentication", found, remedy).because(&error)
-    })?;
-    if !orphaned.is_empty() {
-        return Err(orphaned);
-    }
-    if let Ok(versions) = versions
-        && let Ok(used) = versions.supported()
-    {
+    if let Ok(used) = versions.supported() {
         tracing::info!(
             v3 = versions.v3,
             v2 = versions.v2,
@@ -91,31 +106,82 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
             "the Cloud Controller accepts the broker's credentials"
         );
     }
-    Ok(Some((client, clients)))
+    Some((client, clients))
 }
 
-pub(crate) fn connect(
+fn applicant(cf: &CloudFoundry) -> Applicant<'_> {
+    match &cf.credentials {
+        Grant::ClientCredentials { client_id, .. } => Applicant::Client(client_id, CLIENT_KEY),
+        Grant::Password { username, .. } => Applicant::User(username, USER_KEY),
+    }
+}
+
+/// The versions of its API, if it has one that the broker can use.
+async fn look_at_controller(
+    context: &Context<'_>,
+    cf: &CloudFoundry,
+    server: &Server<'_>,
+    client: &CloudController,
+    chart: &mut Chart,
+) -> Option<ApiVersions> {
+    let answered = server.first_answer(context, &[], chart).await?;
+    let took = answered.as_ref().map(|answered| answered.took);
+    let versions = client.api_versions(&context.timeouts.work()).await;
+    let is_known = |all: &ApiVersions| all.v3.is_some() || all.v2.is_some();
+    let versions = match (versions, answered) {
+        (Ok(versions), Some(_)) if is_known(&versions) => versions,
+        (_, Some(answered)) => return server.refute(answered, "Cloud Controller", chart),
+        (Ok(versions), None) => versions,
+        (Err(error), None) => {
+            let tried = "to read the versions of its API";
+            let found = format!(
+                "could not ask the Cloud Controller at `{}` for its version",
+                cf.url
+            );
+            let remedy = "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here";
+            let (code, key) = (Code::CloudControllerUnreachable, Some("cf.url"));
+            let finding = Finding::tried(code, key, tried, found, remedy).because(&error);
+            return chart.failed(Probe::Answer, None, finding);
+        }
+    };
+    let spelled = [("3", &versions.v3), ("2", &versions.v2)].into_iter();
+    let spelled =
+        spelled.filter_map(|(api, all)| Some(format!("version {api}: {}", all.as_ref()?)));
+    let spelled: Vec<String> = spelled.collect();
+    let text = format!("Cloud Controller, {}", spelled.join(", "));
+    chart.fine(Probe::Answer, took, text);
+    match versions.supported() {
+        Ok(used) => {
+            chart.fine(Probe::Version, None, format!("{used} is used"));
+            Some(versions)
+        }
+        Err(error) => {
+            let tried = "to find a supported version of its API";
+            let found = format!("the Cloud Controller at `{}` cannot be used", cf.url);
+            let remedy = "upgrade the foundation: version 3.95 or 2.57 is the least";
+            let (code, key) = (Code::CloudControllerTooOld, Some("cf.url"));
+            let finding = Finding::tried(code, key, tried, found, remedy).because(&error);
+            chart.failed(Probe::Version, None, finding)
+        }
+    }
+}
+
+fn connect(
     cf: &CloudFoundry,
     trust: &Trust,
     limits: &Limits,
-) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
-    let grant = cf.credentials.clone();
-    let unusable = |key: &'static str| {
-        move |error: ClientError| {
-            let found = format!("`{key}` is not a valid address");
-            let remedy = "give one such as `https://host.example.com`";
-            Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
-        }
-    };
-    let tokens = TokenSource::connect(cf.uaa_url.as_written(), trust, grant, limits.clone())
+) -> Result<(CloudController, Option<ClientAdministration>, TokenSource), (&'static str, ClientError)>
+{
+    let (url, uaa_url) = (cf.url.as_written(), cf.uaa_url.as_written());
+    let unusable = |key| move |error| (key, error);
+    let tokens = TokenSource::connect(uaa_url, trust, cf.credentials.clone(), limits.clone())
         .map_err(unusable("cf.uaa.url"))?;
-    let client =
-        CloudController::connect(cf.url.as_written(), trust, tokens.clone(), limits.clone())
-            .map_err(unusable("cf.url"))?;
+    let client = CloudController::connect(url, trust, tokens.clone(), limits.clone())
+        .map_err(unusable("cf.url"))?;
     let clients = match &cf.credentials {
         Grant::ClientCredentials { .. } => {
-            let (url, tokens) = (cf.uaa_url.as_written(), tokens.clone());
-            let clients = ClientAdministration::connect(url, trust, tokens, limits.clone());
+            let clients =
+                ClientAdministration::connect(uaa_url, trust, tokens.clone(), limits.clone());
             Some(clients.map_err(unusable("cf.uaa.url"))?)
         }
         Grant::Password { .. } => None,
@@ -123,43 +189,61 @@ pub(crate) fn connect(
     Ok((client, clients, tokens))
 }
 
-/// A client that cannot see all spaces counts too few instances, and the Cloud Controller does not report that.
-fn warn_blind_counting(token: &Token, offering: &Offering) {
-    if offering.has_quotas() && Visibility::of(token.scopes()) == Visibility::Parts {
-        tracing::warn!(
-            code = %Code::CountingRights,
-            "the client of `cf.uaa.authentication` may not read all spaces of the Cloud Controller, so that instances may be \
-             missed and quotas be exceeded; give it one of the rights `{}`",
-            SEES_ALL.join("`, `")
-        );
+async fn plans(
+    context: &Context<'_>,
+    cf: &CloudFoundry,
+    client: &CloudController,
+    chart: &mut Chart,
+) -> Option<()> {
+    let Some(offering) = context.offering else {
+        chart.not_asked(Probe::Plans, BECAUSE_OF_ERRORS);
+        return Some(());
+    };
+    if cf.skips_checks {
+        let why = "`broker.disable_cf_startup_checks` is set";
+        chart.not_asked(Probe::Plans, why);
+        return Some(());
     }
+    let call = context.timeouts.work();
+    let (outcome, took) = timed(plans_in_use(client, &call, offering)).await;
+    let gone = chart.unless_failed(Probe::Plans, took, outcome, |error| {
+        plans_unknown(cf, &error)
+    })?;
+    if gone.is_empty() {
+        let text = "every plan with service instances is offered";
+        chart.fine(Probe::Plans, took, text);
+    }
+    for finding in gone {
+        chart.found(Probe::Plans, took, finding);
+    }
+    Some(())
 }
 
-/// Whether the token allows what a definition of clients needs. A client that may write clients but not administer them
-/// cannot grant what it does not have (`spec/contracts/platform-apis.md` §1.5).
-fn too_few_client_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> {
-    let definition = cf.client_definition.as_ref()?;
-    match ClientRights::of(token) {
-        ClientRights::Lacking => {
-            let found = format!(
-                "the UAA at `{}` does not permit the broker to administer clients, which `cf.uaa.client_definition` needs",
-                cf.uaa_url
-            );
-            let remedy = "give the client of `cf.uaa.authentication.client_credentials` `clients.admin`, or `clients.read` and `clients.write`";
-            let (code, key) = (Code::ClientRights, "cf.uaa.authentication");
-            return Some(Finding::error(code, key, found, remedy));
-        }
-        ClientRights::Limited if definition.needs_an_administrator() => tracing::warn!(
-            code = %Code::ClientRights,
-            "the client of `cf.uaa.authentication` has `clients.write` and not `clients.admin`, so that the UAA rejects authorities, \
-             the grant `password` and scopes that it has not itself in `cf.uaa.client_definition`; give it `clients.admin`"
+fn plans_unknown(cf: &CloudFoundry, error: &ServiceError) -> Finding {
+    let code = if is_unauthorized(error) {
+        Code::CloudControllerCredentials
+    } else {
+        Code::CloudControllerUnreachable
+    };
+    let (key, remedy) = match error.status() {
+        Some(StatusCode::UNAUTHORIZED) => (
+            "cf.uaa.url",
+            "it does not take the tokens of `cf.uaa.url`: give the UAA of this foundation (`cf curl /` names it)",
         ),
-        ClientRights::Limited | ClientRights::All | ClientRights::Unknown => {}
-    }
-    None
+        Some(StatusCode::FORBIDDEN) => (
+            "cf.uaa.authentication",
+            "give the client of `cf.uaa.authentication` the right `cloud_controller.admin` or `cloud_controller.admin_read_only`",
+        ),
+        _ => ("cf.url", "look at the log of the Cloud Controller"),
+    };
+    let found = format!(
+        "could not ask the Cloud Controller at `{}` which plans have service instances",
+        cf.url
+    );
+    Finding::tried(code, Some(key), PLANS_IN_USE, found, remedy).because(error)
 }
 
-pub(crate) async fn plans_in_use(
+async fn plans_in_use(
     client: &CloudController,
     call: &Call,
     offering: &Offering,
@@ -178,74 +262,8 @@ pub(crate) async fn plans_in_use(
             "plan `{}` (`{}`) is not in `service_catalog.plans`, but has {instances} service instances",
             plan.name, plan.unique_id
         );
-        let key = "service_catalog.plans";
-        (instances > 0).then(|| Finding::error(Code::PlanInUse, key, found, "put it back"))
+        let (code, key) = (Code::PlanInUse, Some("service_catalog.plans"));
+        (instances > 0).then(|| Finding::tried(code, key, PLANS_IN_USE, found, "put it back"))
     });
     Ok(in_use.collect())
-}
-
-/// Under which code it is reported that plans in use cannot be learned.
-pub(crate) fn code_of_plans(error: &ServiceError) -> Code {
-    if is_unauthorized(error) {
-        Code::CloudControllerCredentials
-    } else {
-        Code::CloudControllerUnreachable
-    }
-}
-
-fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
-    let (code, key, remedy) = if is_rejection(error) {
-        let (key, remedy) = ("cf.uaa.authentication", "check `cf.uaa.authentication`");
-        (Code::CloudControllerCredentials, key, remedy)
-    } else {
-        let remedy = match error.kind {
-            FailureKind::NoResponse { .. } | FailureKind::OutOfTime { .. } => {
-                "check `cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
-            }
-            _ => "check `cf.uaa.url`: a healthy UAA must answer there",
-        };
-        (Code::CloudControllerUnreachable, "cf.uaa.url", remedy)
-    };
-    let found =
-        format!("could not get a token for the Cloud Controller from the UAA at `{uaa_url}`");
-    Finding::error(code, key, found, remedy).because(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use odb_clients::{
-        Service,
-        http::{Method, StatusCode},
-    };
-
-    use super::*;
-
-    #[test]
-    fn a_server_that_is_no_uaa_is_not_a_uaa_that_rejects_the_broker() {
-        let (refused, unreachable) = (
-            ("ODB-1110", "cf.uaa.authentication"),
-            ("ODB-1103", "cf.uaa.url"),
-        );
-        for (status, error, (code, key)) in [
-            (401, "invalid_client", refused),
-            (400, "unauthorized_client", refused),
-            (401, "", unreachable),
-            (404, "", unreachable),
-            (404, "not_found", unreachable),
-            (503, "", unreachable),
-        ] {
-            let url = Address::of("https://uaa.example").unwrap();
-            let kind = FailureKind::Refused {
-                status: StatusCode::from_u16(status).unwrap(),
-                code: None,
-                name: error.to_owned(),
-                description: String::new(),
-            };
-            let source = ServiceError::new(Service::Uaa, Method::POST, "/oauth/token", kind);
-            let finding = no_token(&url, &source);
-            assert_eq!(finding.code.to_string(), code, "{status} {error}");
-            assert_eq!(finding.key.as_deref(), Some(key), "{status} {error}");
-            assert!(finding.remedy.contains(key), "{finding}");
-        }
-    }
 }

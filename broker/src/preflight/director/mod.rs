@@ -1,221 +1,247 @@
-//! The Director at a start: that it answers, knows us and is new enough, and whether BOSH configs may be used, which
-//! operation records need (`docs/contributing/architecture.md`, "Operation records and tokens").
+//! The Director and its UAA: that it answers, knows us, may be used by us, and is new enough.
 
-pub(crate) mod diagnosis;
+pub(crate) mod configs;
+mod features;
+mod rights;
 mod version;
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    ConnectError, FailureKind,
-    director::{
-        Config as BoshConfig, ConfigId, ConfigName, ConfigType, Credentials, Director, Expected,
-        Info, PutConfigError,
-    },
-    http::{Call, Limits, StatusCode, Trust},
+    ConnectError, FailureKind, Service, ServiceError,
+    credhub::CredentialName,
+    director::{Authentication, Credentials, Director, Info},
+    http::StatusCode,
+    uaa::Token,
 };
-use odb_config::{Bosh, BoshConfigs, Broker, Config};
+use odb_config::Bosh;
 use odb_core::finding::Finding;
-use odb_redaction::Chain;
 
 use crate::preflight::{
     certificates::trust::Authorities,
-    start::Checked,
-    uaa::{is_rejection, rights::DirectorRights},
+    chart::{Chart, Examined, Probe, Subject},
+    context::{Context, FILE_HAS_ERRORS, timed},
+    server::{AddressSource, Server},
+    uaa::{self, Applicant, is_rejection},
 };
 
-/// Ids of configs are positive numbers, so that no latest one is this.
-const IMPOSSIBLE: &str = "-1";
+const CLIENT_KEY: &str = "bosh.authentication.uaa.client_credentials";
+const USER_KEY: &str = "bosh.authentication.basic";
 
-/// The effect of missing rights on configs.
-const WITHOUT: &str = "no operation is recorded: identical repeats are rejected, operations of an earlier process continue only when \
-                       they are polled, and adapters cannot return BOSH configs";
-
-/// Connects to the Director. If a Director is too old and also rejects the credentials, both are reported; a client
-/// that may log in but not deploy gets a warning.
-pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>)> {
-    let bosh = &config.bosh;
-    let url = &bosh.url;
-    let call = Call::within(config.broker.timings.start_up);
-    let director = connect(bosh, &call).await?;
-    let unauthenticated = |code, found| {
-        let (key, remedy) = ("bosh.authentication", "check `bosh.authentication`");
-        Finding::error(code, key, found, remedy)
-    };
-    let (info, unauthenticated) = match director.authenticated_info(&call).await {
-        Ok(info) if info.user.is_some() => (Some(info), None),
-        Ok(info) => {
-            let found = format!("the Director at `{url}` does not accept the broker's credentials");
-            let finding = unauthenticated(Code::DirectorCredentials, found);
-            (Some(info), Some(finding))
-        }
-        Err(source) => {
-            let (info, code) = match &source.kind {
-                // The version is public, so it can be reported without a token.
-                FailureKind::NoToken { source } if is_rejection(source) => {
-                    (director.info(&call).await.ok(), Code::DirectorCredentials)
-                }
-                FailureKind::NoToken { .. } => {
-                    (director.info(&call).await.ok(), Code::DirectorUnreachable)
-                }
-                FailureKind::Unauthenticated => (None, Code::DirectorCredentials),
-                _ => (None, Code::DirectorUnreachable),
-            };
-            let found = format!("could not authenticate to the Director at `{url}`");
-            (info, Some(unauthenticated(code, found).because(&source)))
-        }
-    };
-    let too_old = info.as_ref().and_then(|info| {
-        let cause = version::check(&info.version, &config.offering).err()?;
-        let found = format!("the Director at `{url}` cannot do what is configured");
-        let remedy = "upgrade it, or leave that out";
-        Some(Finding {
-            cause,
-            ..Finding::error(Code::DirectorTooOld, "bosh.url", found, remedy)
-        })
-    });
-    let errors: Vec<_> = unauthenticated.into_iter().chain(too_old).collect();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let mut warning = None;
-    if let Some(info) = info {
-        warning = too_few_rights(bosh, &director, &info, &call).await;
-        if !version::joins_tasks(&info.version) {
-            tracing::warn!(
-                code = %Code::DirectorTooOld,
-                version = %info.version,
-                "the Director is older than 261 and does not store context ids: the broker cannot resume operations whose answer is lost or that an earlier process began; upgrade the Director"
-            );
-        }
-        let user = info.user.unwrap_or_default();
-        tracing::info!(director = %info.name, version = %info.version, %user, "the Director accepts the broker's credentials");
-    }
-    Ok((director, warning))
-}
-
-/// Warns of a client that may not deploy. The Director itself reports it only with an order.
-async fn too_few_rights(
-    bosh: &Bosh,
-    director: &Director,
-    info: &Info,
-    call: &Call,
-) -> Option<Finding> {
-    let Credentials::Uaa { client_id, .. } = &bosh.credentials else {
-        // A user of the Director's own may do everything.
-        return None;
-    };
-    // This token has just been used.
-    let token = director.tokens()?.token(call).await.ok()?;
-    let reach = match DirectorRights::of(token.scopes(), &info.uuid) {
-        DirectorRights::Everything(_) | DirectorRights::Teams(_) => return None,
-        DirectorRights::Reading => "may only read",
-        DirectorRights::Nothing => "may do nothing",
-    };
-    let found = format!(
-        "client `{client_id}` {reach} at the Director at `{}`, so that every order will fail",
-        bosh.url
+fn server_of<'a>(context: &Context<'_>, bosh: &'a Bosh, chart: &mut Chart) -> Option<Server<'a>> {
+    let (url, authorities) = (
+        Director::server_at(bosh.url.as_written()),
+        Authorities::of_director(bosh),
     );
-    let remedy = "give it the authority `bosh.teams.TEAM.admin`";
-    Some(Finding::error(Code::DirectorRights, "bosh.authentication", found, remedy).warning())
-}
-
-async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
-    let trust = Authorities::of_director(bosh).trust()?;
-    let director = open(call, bosh, &trust, Limits::default()).await;
-    Ok(director.map_err(|error| {
-        let code = match error {
-            ConnectError::OtherAuthentication { .. }
-            | ConnectError::UnsendableCredentials { .. } => Code::DirectorCredentials,
-            _ => Code::DirectorUnreachable,
-        };
-        let found = format!("could not query the Director at `{}`", bosh.url);
-        let remedy = "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here";
-        Finding::error(code, "bosh.url", found, remedy).because(&error)
-    })?)
+    Server::configured(context, url, "bosh.url", authorities, chart)
 }
 
 async fn open(
-    call: &Call,
+    context: &Context<'_>,
     bosh: &Bosh,
-    trust: &Trust,
-    limits: Limits,
-) -> Result<Director, ConnectError> {
-    let credentials = bosh.credentials.clone();
-    Director::connect(call, bosh.url.as_written(), trust, credentials, limits).await
+    server: &Server<'_>,
+) -> Result<(Director, Info), ConnectError> {
+    let (call, limits) = (context.timeouts.work(), context.timeouts.limits());
+    let (url, credentials) = (bosh.url.as_written(), bosh.credentials.clone());
+    let director = Director::connect(&call, url, &server.trust, credentials, limits).await?;
+    let service = Service::Director;
+    let info = director.info(&call).await;
+    let info = info.map_err(|source| ConnectError::Info { service, source })?;
+    Ok((director, info))
 }
 
-/// Tests whether configs may be used, if they are enabled, and warns the operator of the effect if not. The start does
-/// not depend on it.
-pub(crate) async fn configs(director: &Director, broker: &Broker) -> BoshConfigs {
-    if broker.bosh_configs == BoshConfigs::Disabled {
-        tracing::warn!("`broker.disable_bosh_configs` is set: {WITHOUT}");
-        return BoshConfigs::Disabled;
-    }
-    let call = Call::within(broker.timings.start_up);
-    let Err(error) = try_to_write(director, &call).await else {
-        return BoshConfigs::Enabled;
+/// The folder of its CredHub in which the Director stores the variables of deployments, named like the Director. None
+/// if the Director does not answer, which is reported elsewhere.
+pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<CredentialName> {
+    let bosh = context.bosh.right()?;
+    let server = server_of(context, bosh, &mut context.chart(Subject::Director))?;
+    let (_, info) = open(context, bosh, &server).await.ok()?;
+    format!("/{}", info.name).parse().ok()
+}
+
+pub(crate) async fn look(context: &Context<'_>) -> Examined<Director> {
+    let subjects = [Subject::Director, Subject::DirectorUaa];
+    let bosh = match context.section(&context.bosh, &subjects, FILE_HAS_ERRORS) {
+        Ok(bosh) => bosh,
+        Err(charts) => return Examined::left_out(charts),
     };
-    let code = Code::ConfigRights;
-    let source = match &error {
-        PutConfigError::Director { source } => Some(source),
-        PutConfigError::Stale { .. } => None,
+    let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
+    let client = look_into(context, bosh, &mut chart, &mut of_uaa).await;
+    if of_uaa.rows.is_empty() {
+        of_uaa.not_asked(Probe::Answer, "only the Director knows where it is");
+    }
+    let mut charts = vec![chart, of_uaa];
+    if context.is_start() {
+        // Wrong credentials are the first thing to correct.
+        charts.reverse();
+    }
+    Examined { client, charts }
+}
+
+/// Ends when no further probe is possible.
+async fn look_into(
+    context: &Context<'_>,
+    bosh: &Bosh,
+    chart: &mut Chart,
+    of_uaa: &mut Chart,
+) -> Option<Director> {
+    let server = server_of(context, bosh, chart)?;
+    let answered = server.first_answer(context, &["info"], chart).await?;
+    let took = answered.as_ref().map(|answered| answered.took);
+    let (director, info) = match (open(context, bosh, &server).await, answered) {
+        (Ok(_), Some(answered)) if answered.answer.status() != StatusCode::OK => {
+            return server.refute(answered, "Director", chart);
+        }
+        (Ok(opened), _) => opened,
+        (Err(ConnectError::Info { source, .. }), Some(answered)) if is_of_another(&source) => {
+            return server.refute(answered, "Director", chart);
+        }
+        (Err(error), _) => {
+            return chart.failed(Probe::Answer, took, of_connection(&error, bosh, &server));
+        }
     };
-    match source.map(|source| (source, &source.kind)) {
-        Some((source, FailureKind::NotAllowed { .. })) => {
-            tracing::warn!(
-                %code,
-                error = %Chain(source),
-                "the Director does not permit the broker to read and write BOSH configs, so that {WITHOUT}; give the client of \
-                 `bosh.authentication` the right `bosh.teams.TEAM.admin`, which it needs for deployments too"
-            );
-            BoshConfigs::Disabled
+    let text = format!(
+        "`{}`, {}, users of kind `{}`",
+        info.name, info.version, info.authentication
+    );
+    chart.fine(Probe::Answer, took, text);
+    // The version is public, so it is compared even if the credentials are rejected.
+    features::compare_version(&info, context, bosh, chart);
+    features::look(&info, context, chart);
+    let may_deploy = match &bosh.credentials {
+        Credentials::Basic { username, .. } => {
+            of_uaa.not_asked(Probe::Answer, "the Director has its own users");
+            let applicant = Applicant::User(username, USER_KEY);
+            identity(&director, applicant, bosh, &server, chart).await?;
+            let text = "a user of the Director may do everything";
+            chart.fine(Probe::Rights, None, text);
+            true
         }
-        // The path is unknown, not a config: that one is never missed.
-        Some((source, FailureKind::Refused { status, .. })) if *status == StatusCode::NOT_FOUND => {
-            tracing::warn!(
-                %code,
-                error = %Chain(source),
-                "the Director is too old for BOSH configs, so that {WITHOUT}"
-            );
-            BoshConfigs::Disabled
+        Credentials::Uaa { client_id, .. } => {
+            debug_assert!(matches!(info.authentication, Authentication::Uaa { .. }));
+            let applicant = Applicant::Client(client_id, CLIENT_KEY);
+            let token = token(context, &director, &server, applicant, of_uaa).await?;
+            identity(&director, applicant, bosh, &server, chart).await?;
+            rights::look(&token, &info, context, bosh, applicant, chart)
         }
-        _ => {
-            tracing::warn!(
-                %code,
-                error = %Chain(&error),
-                "could not determine whether the broker may read and write BOSH configs; without that right orders will fail"
-            );
-            BoshConfigs::Enabled
-        }
+    };
+    // A start tries to write instead.
+    if may_deploy && !context.is_start() {
+        configs::read(&director, context, chart).await;
     }
+    Some(director)
 }
 
-fn config_of_a_trial() -> (ConfigType, ConfigName) {
-    let kind = ConfigType::try_from("odb-rights".to_owned()).expect("it is plain text");
-    let name = ConfigName::try_from("trial".to_owned()).expect("it is plain text");
-    (kind, name)
+/// The server has answered, and no Director gives this answer.
+fn is_of_another(error: &ServiceError) -> bool {
+    matches!(
+        error.kind,
+        FailureKind::NotUnderstood { .. } | FailureKind::Refused { .. }
+    )
 }
 
-/// Writes a config under the condition of an impossible latest version, so that it leaves nothing behind: the Director
-/// checks rights first (`spec/contracts/director-api.md`, "Configs"). A read then confirms that the condition failed.
-async fn try_to_write(director: &Director, call: &Call) -> Result<(), PutConfigError> {
-    let (kind, name) = config_of_a_trial();
-    let impossible = ConfigId::try_from(IMPOSSIBLE.to_owned()).expect("it is plain text");
-    let expected = Expected::Latest(impossible);
-    let written = director
-        .put_config(call, &kind, &name, "{}", &expected)
-        .await;
-    match written {
-        Err(PutConfigError::Stale { .. }) => Ok(()),
-        Err(error) => Err(error),
-        Ok(BoshConfig { .. }) => {
-            tracing::warn!(
-                code = %Code::ConfigRights,
-                "the Director does not know conditions on BOSH configs: two brokers for one offering would overwrite each other's \
-                 records"
-            );
-            let deleted = director.delete_config(call, &kind, &name).await;
-            deleted.map_err(|source| PutConfigError::Director { source })
+async fn token(
+    context: &Context<'_>,
+    director: &Director,
+    of_director: &Server<'_>,
+    applicant: Applicant<'_>,
+    chart: &mut Chart,
+) -> Option<Token> {
+    let tokens = director.tokens()?;
+    let uaa = Server {
+        url: tokens.server(),
+        source: AddressSource::Upstream {
+            who: "Director",
+            setting: "`director.user_management.uaa.url` in its manifest",
+        },
+        ..of_director.clone()
+    };
+    chart.uaa.url = Some(tokens.server());
+    uaa::look(context, &uaa, chart).await?;
+    uaa::token(tokens, applicant, &uaa, chart).await
+}
+
+/// The Director never rejects `/info`, but shows the authenticated user in it.
+async fn identity(
+    director: &Director,
+    applicant: Applicant<'_>,
+    bosh: &Bosh,
+    server: &Server<'_>,
+    chart: &mut Chart,
+) -> Option<()> {
+    let (call, url) = (chart.timeouts.call(), &bosh.url);
+    let tried = format!("`GET /info` of `{}` as {applicant}", server.authority());
+    let finding = |code, found, remedy: &str| {
+        let key = Some(applicant.key());
+        Finding::tried(code, key, tried, found, remedy)
+    };
+    let (outcome, took) = timed(director.authenticated_info(&call)).await;
+    let finding = match outcome {
+        Ok(Info {
+            user: Some(user),
+            name,
+            version,
+            ..
+        }) => {
+            tracing::info!(director = %name, %version, %user, "the Director accepts the broker's credentials");
+            chart.fine(Probe::Credentials, took, format!("we are `{user}`"));
+            return Some(());
         }
-    }
+        Ok(_) => {
+            let remedy = match applicant {
+                Applicant::User(_, key) => format!(
+                    "correct `{key}`: the Director's manifest has its users at `director.user_management.local.users`"
+                ),
+                Applicant::Client(..) => {
+                    "see that the Director takes tokens of the UAA that it names: \
+                     `director.user_management.uaa.public_key` in its manifest, and its clock"
+                        .to_owned()
+                }
+            };
+            let found = format!("the Director at `{url}` does not accept the broker's credentials");
+            finding(Code::DirectorCredentials, found, &remedy)
+        }
+        Err(error) => {
+            let code = match &error.kind {
+                FailureKind::Unauthenticated => Code::DirectorCredentials,
+                FailureKind::NoToken { source } if is_rejection(source) => {
+                    Code::DirectorCredentials
+                }
+                _ => Code::DirectorUnreachable,
+            };
+            let found = format!("could not authenticate to the Director at `{url}`");
+            finding(code, found, "look at the Director's log").because(&error)
+        }
+    };
+    chart.failed(Probe::Credentials, took, finding)
+}
+
+fn of_connection(error: &ConnectError, bosh: &Bosh, server: &Server<'_>) -> Finding {
+    let (code, key, remedy) = match error {
+        ConnectError::OtherAuthentication { director, .. } => {
+            let remedy = if director == "uaa" {
+                "give `bosh.authentication.uaa.client_credentials` with a client of the Director's UAA"
+            } else {
+                "give `bosh.authentication.basic` with a user of the Director"
+            };
+            (Code::DirectorCredentials, "bosh.authentication", remedy)
+        }
+        ConnectError::UnsendableCredentials { .. } => (
+            Code::DirectorCredentials,
+            "bosh.authentication",
+            "correct `bosh.authentication`: it has characters that no header can carry",
+        ),
+        ConnectError::UaaAddress { .. } => (
+            Code::DirectorUnreachable,
+            "bosh.url",
+            "correct `director.user_management.uaa.url` in the Director's manifest",
+        ),
+        ConnectError::Client { .. } | ConnectError::Info { .. } => (
+            Code::DirectorUnreachable,
+            "bosh.url",
+            "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here",
+        ),
+    };
+    let tried = format!("to query the Director at `{}`", server.authority());
+    let found = format!("could not query the Director at `{}`", bosh.url);
+    Finding::tried(code, Some(key), tried, found, remedy).because(error)
 }

@@ -7,7 +7,7 @@ use jiff::{Timestamp, fmt::rfc2822};
 use odb_api_types::code::Code;
 use odb_core::finding::Finding;
 
-use crate::preflight::doctor::chart::{Chart, Probe, Subject};
+use crate::preflight::chart::{Chart, Probe, Subject};
 
 /// The difference in seconds that is tolerated. Answers have complete seconds, and take time.
 const TOLERATED: i64 = 30;
@@ -78,7 +78,7 @@ fn difference(ahead: i64) -> String {
 mod tests {
     use super::*;
 
-    use crate::preflight::doctor::Timeouts;
+    use crate::preflight::context::Timeouts;
 
     fn charts(ahead: &[i64]) -> Vec<Chart> {
         let chart = |ahead: &i64| {

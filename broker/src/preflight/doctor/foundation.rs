@@ -7,7 +7,7 @@ use odb_clients::http::Url;
 use odb_core::finding::Finding;
 
 use crate::preflight::{
-    doctor::chart::{Chart, Probe, Subject},
+    chart::{Chart, Probe, Subject},
     server::{are_the_same, authority},
 };
 

@@ -3,8 +3,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `chart`, `report` | the subjects and their results, and the report |
-//! | `context` | the configuration, and the timeouts of each step |
+//! | `report` | the report |
 //! | `clock`, `foundation` | comparisons of all upstreams |
 //!
 //! The probes themselves are in the folders beside this one.
@@ -12,9 +11,7 @@
 //! All upstreams are called concurrently, with the broker's own clients. Only GET requests and token requests are sent.
 //! Scopes are read from tokens, and permissions from CredHub.
 
-pub(crate) mod chart;
 pub(crate) mod clock;
-pub(crate) mod context;
 pub(crate) mod foundation;
 mod report;
 
@@ -24,16 +21,19 @@ use jiff::Timestamp;
 use odb_config::{Inspection, Paths};
 use odb_core::finding::{Finding, Severity};
 
-use self::{
-    chart::{Chart, Probe, Row, Subject},
-    context::Context,
-};
 use crate::preflight::{
-    adapter::executable, certificates::own, check::Findings, cloud_controller, credhub, director,
-    instances, server::are_the_same,
+    adapter::executable,
+    certificates::own,
+    chart::{Chart, Probe, Row, Subject},
+    check::Findings,
+    cloud_controller,
+    context::Context,
+    credhub, director,
+    instances::{self, ApiCalls},
+    server::are_the_same,
 };
 
-pub use context::Timeouts;
+pub use crate::preflight::context::Timeouts;
 
 /// The result of an examination.
 #[derive(Debug)]
@@ -85,24 +85,22 @@ pub async fn examine(
 ) -> Diagnosis {
     let inspection = Inspection::of(file, source, Paths::OfThisMachine);
     let configuration = Findings::of(inspection, now).sorted();
-    let context = Context {
-        sections: &configuration.inspection.sections,
-        timeouts,
-    };
+    let context = Context::of_sections(&configuration.inspection.sections, timeouts);
     let (director, director_credhub, cloud_controller, runtime_credhub, api, adapter) = tokio::join!(
-        Box::pin(director::diagnosis::look(&context)),
-        Box::pin(credhub::diagnosis::look_at_the_directors(&context)),
-        Box::pin(cloud_controller::diagnosis::look(&context)),
-        Box::pin(credhub::diagnosis::look_at_that_of_applications(&context)),
-        Box::pin(instances::look(&context)),
+        Box::pin(director::look(&context)),
+        Box::pin(credhub::look_at_the_directors(&context)),
+        Box::pin(cloud_controller::look(&context)),
+        Box::pin(credhub::look_at_that_of_applications(&context)),
+        Box::pin(instances::look(&context, ApiCalls::Made)),
         Box::pin(executable::look(&context, environment)),
     );
     let several = [
-        director,
-        director_credhub,
-        cloud_controller,
-        runtime_credhub,
-        vec![api, adapter, own::look(&context, now)],
+        director.charts,
+        director_credhub.charts,
+        cloud_controller.charts,
+        runtime_credhub.charts,
+        api.charts,
+        vec![adapter, own::look(&context, now)],
     ];
     let mut charts: Vec<Chart> = several.into_iter().flatten().collect();
     foundation::compare(&mut charts);

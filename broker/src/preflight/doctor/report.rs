@@ -7,11 +7,9 @@ use odb_core::finding::{Finding, Severity};
 use serde_json::{Value, json};
 
 use crate::preflight::{
+    chart::{Row, Subject},
     check::{Format, count, finding_line, findings_json},
-    doctor::{
-        Diagnosis,
-        chart::{Row, Subject},
-    },
+    doctor::Diagnosis,
 };
 
 /// Increases when a key changes its meaning or is removed.
@@ -48,7 +46,7 @@ impl Diagnosis {
                 String::new(),
                 format!("{sign} {code} {subject}, {probe}"),
                 format!("  tried:  {}", finding.tried),
-                format!("  came:   {}", finding.found),
+                format!("  came:   {}", finding.came()),
                 format!("  remedy: {}", finding.remedy),
             ]);
         }
@@ -108,7 +106,7 @@ fn finding_json((subject, row, finding): (Subject, &Row, &Finding)) -> Value {
         "code": finding.code.to_string(),
         "key": finding.key,
         "tried": finding.tried,
-        "came": finding.found,
+        "came": finding.came(),
         "remedy": finding.remedy,
     })
 }

@@ -11,14 +11,11 @@ use odb_clients::{
     uaa::{Token, TokenSource},
 };
 use odb_core::finding::Finding;
-use odb_redaction::Chain;
 use serde::Deserialize;
 
 use crate::preflight::{
-    doctor::{
-        chart::{Chart, Probe, Subject},
-        context::timed,
-    },
+    chart::{Chart, Probe, Subject},
+    context::{Context, timed},
     server::Server,
 };
 
@@ -75,10 +72,15 @@ impl<'a> Applicant<'a> {
     }
 }
 
-/// Probes a UAA without credentials: whether it can issue tokens.
-pub(crate) async fn look(server: &Server<'_>, chart: &mut Chart) -> Option<()> {
-    server.reach(chart).await?;
-    let answered = server.ask(&["info"], chart).await?;
+/// Probes a UAA without credentials: whether it can issue tokens. A start only requests one.
+pub(crate) async fn look(
+    context: &Context<'_>,
+    server: &Server<'_>,
+    chart: &mut Chart,
+) -> Option<()> {
+    let Some(answered) = server.first_answer(context, &["info"], chart).await? else {
+        return Some(());
+    };
     match answered.answer.json::<Information>() {
         Ok(Information { app }) if answered.answer.status() == StatusCode::OK => {
             let text = format!("UAA {}", app.version);
@@ -121,36 +123,38 @@ fn refused(
     uaa: &Server<'_>,
     subject: Subject,
 ) -> Finding {
-    let (key, at) = (applicant.key(), uaa.authority());
-    let (rejected, unreachable) = (subject.credentials_code(), subject.unreachable());
-    let (code, remedy) = match &error.kind {
-        FailureKind::Refused { name, .. } if name == "unauthorized_client" => {
-            let remedy = match applicant {
-                Applicant::Client(name, _) => {
-                    format!("allow the client `{name}` the grant `client_credentials` there")
-                }
-                Applicant::User(..) => {
-                    "allow the client `cf` the grant `password` there".to_owned()
-                }
-            };
-            (rejected, remedy)
-        }
-        FailureKind::Refused { status, .. } if !status.is_server_error() => {
-            (rejected, applicant.unauthenticated(uaa))
-        }
-        FailureKind::UnsendableCredentials => {
-            let remedy = format!("correct `{key}`: it has characters that no header can carry");
-            (rejected, remedy)
-        }
-        FailureKind::NoResponse { source, .. } => (unreachable, uaa.remedy_of(source)),
-        FailureKind::OutOfTime { .. } => {
-            let source = TransportError::OutOfTime { sent: true };
-            (unreachable, uaa.remedy_of(&source))
-        }
-        _ => (unreachable, format!("look at the log of the UAA at `{at}`")),
+    let at = uaa.authority();
+    let remedy = match &error.kind {
+        FailureKind::Refused { name, .. } if name == "unauthorized_client" => match applicant {
+            Applicant::Client(name, _) => {
+                format!("allow the client `{name}` the grant `client_credentials` there")
+            }
+            Applicant::User(..) => "allow the client `cf` the grant `password` there".to_owned(),
+        },
+        FailureKind::Refused { .. } if is_rejection(error) => applicant.unauthenticated(uaa),
+        FailureKind::UnsendableCredentials => format!(
+            "correct `{}`: it has characters that no header can carry",
+            applicant.key()
+        ),
+        FailureKind::NoResponse { source, .. } => uaa.remedy_of(source),
+        FailureKind::OutOfTime { .. } => uaa.remedy_of(&TransportError::OutOfTime { sent: true }),
+        _ => format!(
+            "look at the log of the UAA at `{at}`, or {}: a healthy UAA must answer there",
+            uaa.source.remedy()
+        ),
     };
-    let tried = format!("a token for {applicant} from the UAA at `{at}`");
-    Finding::tried(code, Some(key), tried, Chain(error).to_string(), remedy)
+    let (code, key) = if is_rejection(error) {
+        (subject.credentials_code(), applicant.key())
+    } else {
+        let key = uaa.source.key().unwrap_or(applicant.key());
+        (subject.unreachable(), key)
+    };
+    let (tried, taker) = (
+        format!("a token for {applicant} from the UAA at `{at}`"),
+        subject.taker_of_tokens(),
+    );
+    let found = format!("could not get a token for the {taker} from the UAA at `{at}`");
+    Finding::tried(code, Some(key), tried, found, remedy).because(error)
 }
 
 /// Whether UAA has rejected the token request. An error in another form than that of OAuth (RFC 6749, section 5.2) is
@@ -175,4 +179,59 @@ pub(crate) fn is_unauthorized(error: &ServiceError) -> bool {
         error.status(),
         Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::{
+        Service,
+        director::Credentials,
+        http::{Method, Trust, address},
+    };
+    use odb_config::{Address, Bosh};
+
+    use super::*;
+    use crate::preflight::{certificates::trust::Authorities, server::AddressSource};
+
+    #[test]
+    fn a_server_that_is_no_uaa_is_not_a_uaa_that_rejects_the_broker() {
+        let bosh = Bosh {
+            url: Address::of("https://director.example").unwrap(),
+            root_ca_cert: None,
+            credentials: Credentials::Basic {
+                username: "u".to_owned(),
+                password: "p".into(),
+            },
+        };
+        let server = Server {
+            url: address::server("https://uaa.example").unwrap(),
+            source: AddressSource::Key("cf.uaa.url"),
+            authorities: Authorities::of_director(&bosh),
+            trust: Trust::unverified().unwrap(),
+        };
+        let applicant = Applicant::Client("odb", "cf.uaa.authentication.client_credentials");
+        let (rejected, unreachable) = (("ODB-1110", applicant.key()), ("ODB-1103", "cf.uaa.url"));
+        for (status, name, (code, key)) in [
+            (401, "invalid_client", rejected),
+            (400, "unauthorized_client", rejected),
+            (401, "", unreachable),
+            (404, "", unreachable),
+            (404, "not_found", unreachable),
+            (503, "", unreachable),
+        ] {
+            let kind = FailureKind::Refused {
+                status: StatusCode::from_u16(status).unwrap(),
+                code: None,
+                name: name.to_owned(),
+                description: String::new(),
+            };
+            let error = ServiceError::new(Service::Uaa, Method::POST, "/oauth/token", kind);
+            let finding = refused(&error, applicant, &server, Subject::CloudControllerUaa);
+            assert_eq!(finding.code.to_string(), code, "{status} {name}");
+            assert_eq!(finding.key.as_deref(), Some(key), "{status} {name}");
+            let found =
+                "could not get a token for the Cloud Controller from the UAA at `uaa.example:443`";
+            assert_eq!(finding.found, found);
+        }
+    }
 }

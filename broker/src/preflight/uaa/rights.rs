@@ -9,7 +9,8 @@ use odb_clients::{
     director::Credentials,
     uaa::{ClientRights, Grant, Token},
 };
-use odb_config::Sections;
+
+use crate::preflight::context::Context;
 
 /// The scopes for a CredHub; both are needed.
 pub(crate) const CREDHUB_SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
@@ -137,7 +138,7 @@ pub(crate) enum Side {
 /// command has all that the client has and all that it lacks, for every upstream: the commands can be run in any order.
 #[derive(Clone, Copy)]
 pub(crate) struct Grants<'a> {
-    pub(crate) sections: &'a Sections,
+    pub(crate) context: &'a Context<'a>,
     pub(crate) side: Side,
 }
 
@@ -150,12 +151,12 @@ impl Grants<'_> {
         let credhub = match self.side {
             Side::Director => {
                 authorities.extend(self.lacking_at_the_director(client, token));
-                let access = self.sections.bosh_credhub.right();
+                let access = self.context.bosh_credhub.right();
                 access.map(|access| &access.client)
             }
             Side::Platform => {
                 authorities.extend(self.lacking_at_the_cloud_controller(client, token));
-                let section = self.sections.runtime_credhub.right();
+                let section = self.context.runtime_credhub.right();
                 section.map(|section| &section.client)
             }
         };
@@ -169,7 +170,7 @@ impl Grants<'_> {
     }
 
     fn lacking_at_the_director(self, client: &str, token: &Token) -> Option<&'static str> {
-        let bosh = self.sections.bosh.right()?;
+        let bosh = self.context.bosh.right()?;
         let is_needed = matches!(&bosh.credentials, Credentials::Uaa { client_id, .. } if client_id == client)
             && !is_admin_at_a_director(token.scopes());
         is_needed.then_some("bosh.teams.TEAM.admin")
@@ -177,7 +178,7 @@ impl Grants<'_> {
 
     fn lacking_at_the_cloud_controller(self, client: &str, token: &Token) -> Vec<&'static str> {
         let mut lacking = Vec::new();
-        let Some(cf) = self.sections.cloud_foundry.right() else {
+        let Some(cf) = self.context.cloud_foundry.right() else {
             return lacking;
         };
         if !matches!(&cf.credentials, Grant::ClientCredentials { client_id, .. } if client_id == client)

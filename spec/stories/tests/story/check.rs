@@ -288,8 +288,8 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
     assert_eq!(
         keys,
         [
-            "bosh.authentication",
-            "cf.uaa.authentication",
+            "bosh.authentication.uaa.client_credentials",
+            "cf.uaa.authentication.client_credentials",
             "service_instances_api.url"
         ],
         "{report}"
@@ -299,6 +299,37 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
     assert_eq!(codes, ["ODB-1102", "ODB-1110", "ODB-4005"], "{report}");
     assert!(!online.output.contains("hunter2"), "{}", online.output);
     expect_no_secrets(&foundation, &online.output);
+}
+
+#[tokio::test]
+async fn a_client_that_may_only_read_at_the_director_is_warned_of_online() {
+    const SECRET: &str = "hunter2-reader";
+    let reader = json!([{ "id": "reader", "secret": SECRET, "authorities": ["bosh.read"] }]);
+    let foundation = Foundation::setup()
+        .with_clients(reader, json!([]))
+        .start()
+        .await;
+    let client = json!({ "uaa": { "client_credentials": { "client_id": "reader", "client_secret": SECRET } } });
+    let configuration = foundation.broker().with("/bosh/authentication", client);
+    let file = configuration.write("reader.yml").display().to_string();
+
+    let ran = run(&["check", "--config", &file, "--online", "--format", "json"]);
+
+    let report = ran.report();
+    assert_eq!(ran.status, 0, "{report}");
+    assert_eq!(report["errors"], json!([]), "{report}");
+    let warnings = report["warnings"].as_array().unwrap();
+    let codes: Vec<_> = warnings.iter().map(|warning| &warning["code"]).collect();
+    assert_eq!(codes, ["ODB-1124"], "{report}");
+    let (wrong, right) = (&warnings[0]["wrong"], &warnings[0]["right"]);
+    for (text, part) in [
+        (wrong, "does not suffice: client `reader` may only read"),
+        (wrong, "so that every order will fail"),
+        (right, "`bosh.teams.TEAM.admin`"),
+    ] {
+        assert!(text.as_str().unwrap().contains(part), "{report}");
+    }
+    assert!(!ran.output.contains(SECRET), "{report}");
 }
 
 #[tokio::test]

@@ -98,14 +98,22 @@ async fn one_start_reports_six_errors_of_all_upstreams() {
     expect_reported(
         &said,
         "ODB-1102",
-        &["Director", "`bosh.authentication`", "invalid_client"],
+        &[
+            "Director",
+            "`bosh.authentication.uaa.client_credentials`",
+            "invalid_client",
+        ],
     );
     expect_reported(&said, "ODB-1111", &["260.5.0", "261", "lifecycle errands"]);
     expect_reported(&said, "ODB-1104", &["3.94.0", "3.95", "none", "2.57"]);
     expect_reported(
         &said,
         "ODB-1110",
-        &["`cf.uaa.authentication`", "invalid_client"],
+        &[
+            "Cloud Controller",
+            "`cf.uaa.authentication.client_credentials`",
+            "invalid_client",
+        ],
     );
     expect_reported(&said, "ODB-1106", &["broker.pem", "`broker.tls`"]);
     expect_reported(&said, "ODB-1121", &["CredHub", "`credhub.client_secret`"]);

@@ -6,7 +6,7 @@ use odb_api_types::code::Code;
 use odb_core::finding::{Finding, Severity};
 use serde::Serialize;
 
-use crate::preflight::doctor::{context::Timeouts, foundation::Uaa};
+use crate::preflight::{context::Timeouts, doctor::foundation::Uaa};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -76,6 +76,17 @@ impl Subject {
         }
     }
 
+    /// The upstream that takes the tokens of a UAA; itself, if it is none.
+    pub(crate) fn taker_of_tokens(self) -> Self {
+        match self {
+            Self::DirectorUaa => Self::Director,
+            Self::DirectorCredHubUaa => Self::DirectorCredHub,
+            Self::CloudControllerUaa => Self::CloudController,
+            Self::RuntimeCredHubUaa => Self::RuntimeCredHub,
+            other => other,
+        }
+    }
+
     /// The log's codes when it does not answer, and when it rejects the credentials.
     fn codes(self) -> (Code, Code) {
         match self {
@@ -140,7 +151,7 @@ impl Row {
     pub(crate) fn text(&self) -> &str {
         match &self.outcome {
             Outcome::Fine(text) | Outcome::NotAsked(text) => text,
-            Outcome::Found(finding) => &finding.found,
+            Outcome::Found(finding) => finding.came(),
         }
     }
 
@@ -160,6 +171,23 @@ impl Row {
                 Severity::Warning => ("⚠", "warning"),
                 Severity::Error => ("✗", "error"),
             },
+        }
+    }
+}
+
+/// The results for an upstream and its UAA.
+#[derive(Debug)]
+pub(crate) struct Examined<T> {
+    /// The client of the upstream. Without one that is configured, a chart has an error.
+    pub(crate) client: Option<T>,
+    pub(crate) charts: Vec<Chart>,
+}
+
+impl<T> Examined<T> {
+    pub(crate) fn left_out(charts: Vec<Chart>) -> Self {
+        Self {
+            client: None,
+            charts,
         }
     }
 }
@@ -189,6 +217,13 @@ impl Chart {
 
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.rows.iter().filter_map(Row::finding)
+    }
+
+    pub(crate) fn into_findings(self) -> impl Iterator<Item = Finding> {
+        self.rows.into_iter().filter_map(|row| match row.outcome {
+            Outcome::Fine(_) | Outcome::NotAsked(_) => None,
+            Outcome::Found(finding) => Some(finding),
+        })
     }
 
     pub(crate) fn fine(
