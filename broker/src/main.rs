@@ -9,6 +9,7 @@ use std::{
     num::NonZero,
     path::Path,
     process::ExitCode,
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -32,6 +33,7 @@ use on_demand_broker::{
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
+    sync::Semaphore,
 };
 
 use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
@@ -74,7 +76,7 @@ fn serve_until_stopped(config: &Path, filter: &LogFilter, is_private: io::Result
     }
     start_watchdog(&[WATCHDOG]);
     watch_for_orphans();
-    match load(config).and_then(serve) {
+    match load(config).and_then(|loaded| serve(config, loaded)) {
         Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
         Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
         Err(Fatal) => ExitCode::FAILURE,
@@ -233,9 +235,9 @@ enum Ended {
     AtOnce,
 }
 
-fn serve(config: Config) -> Result<Ended, Fatal> {
+fn serve(file: &Path, config: Config) -> Result<Ended, Fatal> {
     let runtime = serving_runtime().map_err(|error| fatal(Code::Internal, &error))?;
-    let served = runtime.block_on(run(&runtime, config));
+    let served = runtime.block_on(run(&runtime, file, config));
     match served {
         Ok(Ended::AtOnce) => runtime.shutdown_background(),
         Ok(Ended::InGoodOrder) | Err(Fatal) => runtime.shutdown_timeout(SHUTDOWN_GRACE),
@@ -252,7 +254,7 @@ fn serving_runtime() -> io::Result<Runtime> {
         .build()
 }
 
-async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
+async fn run(runtime: &Runtime, file: &Path, config: Config) -> Result<Ended, Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
     observe_calls(metrics());
@@ -270,6 +272,8 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     let app = AppState {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),
+        file: file.to_owned(),
+        examinations: Arc::new(Semaphore::new(1)),
         broker: config.broker,
     };
     let (handle, serving) = server

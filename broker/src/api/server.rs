@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -19,6 +20,7 @@ use actix_web::{
 use odb_config::{Broker, Timings};
 use odb_core::operations::{Lifecycle, Operations};
 use rustls::ServerConfig;
+use tokio::sync::Semaphore;
 
 use super::{
     authentication::{self, AuthenticationThrottle},
@@ -42,6 +44,10 @@ const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 pub struct AppState {
     pub operations: Operations,
     pub lifecycle: Lifecycle,
+    /// Its configuration file.
+    pub file: PathBuf,
+    /// One examination of the upstreams at a time.
+    pub examinations: Arc<Semaphore>,
     /// How the broker listens, stops and treats its requests.
     pub broker: Broker,
 }

@@ -177,6 +177,7 @@ fn named(entries: &[InventoryEntry]) -> String {
 pub(super) fn entry_of(listed: ListedInstance) -> InventoryEntry {
     InventoryEntry {
         service_instance_id: listed.service_instance_id,
+        name: None,
         plan_id: Some(listed.plan_id),
         plan_name: None,
         space_guid: listed.space_guid,

@@ -72,6 +72,12 @@ pub enum StageState {
     Failed,
 }
 
+/// The answer to `GET /mgmt/v1/broker`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokerVersion {
+    pub version: String,
+}
+
 /// The steps of a task under one heading of the Director, such as `Updating instance redis-server`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStatus {

@@ -23,6 +23,9 @@ pub struct Inventory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InventoryEntry {
     pub service_instance_id: InstanceId,
+    /// The user's name for it; names are unique in a space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The plan that the platform takes it to be on, by its id in the catalog. Of an instance that only the Director
     /// knows it is the operation record's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

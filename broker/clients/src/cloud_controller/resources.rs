@@ -95,6 +95,8 @@ impl WantedVisibility {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfInstance {
     pub guid: InstanceGuid,
+    /// The user's name for it, unique in its space.
+    pub name: Option<String>,
     /// During an update to another plan it is the old one.
     pub plan: PlanGuid,
     pub space: SpaceGuid,
@@ -268,7 +270,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn of(
-        guid: InstanceGuid,
+        (guid, name): (InstanceGuid, Option<String>),
         plan: PlanGuid,
         space: SpaceGuid,
         info: Option<MaintenanceInfo>,
@@ -281,6 +283,7 @@ impl Found {
             changed: reported.updated_at.clone(),
             instance: CfInstance {
                 guid,
+                name,
                 plan,
                 space,
                 last_operation: reported.known(),

@@ -147,6 +147,7 @@ impl Operations {
     fn entry(&self, entry: InstanceEntry, record: InstanceRecord) -> InventoryEntry {
         let known = self.unlisted(entry.instance, Some(entry.plan), record);
         InventoryEntry {
+            name: entry.name,
             space_guid: entry.space.map(String::from),
             space_name: entry.space_name,
             organization_guid: entry.organization.map(String::from),
@@ -181,6 +182,7 @@ impl Operations {
         let offered = plan.as_ref().and_then(|plan| self.offering.plan(plan));
         InventoryEntry {
             service_instance_id: instance,
+            name: None,
             plan_name: offered.map(|plan| plan.name.clone()),
             plan_id: plan,
             space_guid: None,

@@ -1,5 +1,6 @@
 //! The management API for the operator's errands (`spec/contracts/broker-behaviour.md` §6).
 
+mod broker;
 mod instance;
 mod lists;
 mod runs;
@@ -58,6 +59,8 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         resource("/v1/runs/{run}", "PATCH", [patch().to(runs::end)]),
         resource("/v1/runs/{run}/lease", "POST", [post().to(runs::lease)]),
         resource("/v1/runs/{run}/stop", "POST", [post().to(runs::stop)]),
+        resource("/v1/broker", "GET", [get().to(broker::version)]),
+        resource("/v1/doctor", "GET", [get().to(broker::doctor)]),
         resource("/v1/director", "GET", [get().to(instance::director)]),
     ];
     let routes = of_go.into_iter().chain(own);

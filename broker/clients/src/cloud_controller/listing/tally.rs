@@ -113,6 +113,7 @@ mod tests {
     fn instance(number: usize) -> CfInstance {
         CfInstance {
             guid: format!("i-{number}").parse().unwrap(),
+            name: None,
             plan: "plan".parse().unwrap(),
             space: "space".parse().unwrap(),
             last_operation: None,

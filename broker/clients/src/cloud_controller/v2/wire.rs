@@ -70,6 +70,7 @@ pub(super) type Instance = Resource<InstanceGuid, InstanceEntity>;
 
 #[derive(Deserialize)]
 pub(super) struct InstanceEntity {
+    pub(super) name: Option<String>,
     pub(super) service_plan_guid: PlanGuid,
     pub(super) space_guid: SpaceGuid,
     pub(super) maintenance_info: Option<MaintenanceInfo>,
@@ -81,7 +82,7 @@ impl From<Instance> for Found {
         let (guid, entity) = (found.metadata.guid, found.entity);
         let (plan, space) = (entity.service_plan_guid, entity.space_guid);
         Self::of(
-            guid,
+            (guid, entity.name),
             plan,
             space,
             entity.maintenance_info,

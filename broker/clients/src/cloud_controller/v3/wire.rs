@@ -102,6 +102,7 @@ pub(super) struct One {
 #[derive(Deserialize)]
 pub(super) struct Instance {
     pub(super) guid: InstanceGuid,
+    pub(super) name: Option<String>,
     pub(super) relationships: OfInstance,
     pub(super) maintenance_info: Option<MaintenanceInfo>,
     pub(super) last_operation: Option<WireOperation>,
@@ -120,7 +121,7 @@ impl Instance {
         let plan = self.relationships.service_plan?.data.guid;
         let space = self.relationships.space.data.guid;
         let (info, reported) = (self.maintenance_info, self.last_operation);
-        let mut found = Found::of(self.guid, plan, space, info, reported);
+        let mut found = Found::of((self.guid, self.name), plan, space, info, reported);
         locations.write_into(&mut found.instance);
         Some(found)
     }

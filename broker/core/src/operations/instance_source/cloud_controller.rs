@@ -406,6 +406,7 @@ fn is_about_an_unknown_plan(error: &ServiceError) -> bool {
 fn entry_of(found: CfInstance, plan: PlanId) -> Option<InstanceEntry> {
     Some(InstanceEntry {
         instance: InstanceId::try_from(String::from(found.guid)).ok()?,
+        name: found.name,
         plan,
         state: state_of(found.last_operation.as_ref()),
         space: Some(found.space),

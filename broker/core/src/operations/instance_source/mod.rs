@@ -216,6 +216,8 @@ pub type EntryStream = BoxStream<'static, Result<InstanceEntry, SourceError>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceEntry {
     pub instance: InstanceId,
+    /// The user's name for it, if the source has names.
+    pub name: Option<String>,
     /// The plan that it is on; during an update the one from before.
     pub plan: PlanId,
     pub state: PlatformState,
@@ -232,6 +234,7 @@ impl InstanceEntry {
     pub(crate) fn new(instance: InstanceId, plan: PlanId, state: PlatformState) -> Self {
         Self {
             instance,
+            name: None,
             plan,
             state,
             space: None,
