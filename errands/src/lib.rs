@@ -2,7 +2,8 @@
 //!
 //! An errand calls the broker with its basic credentials and the Cloud Controller as its client or user, never the
 //! Director. Results go to stdout, logs go to stderr. No secret is printed. Contract: `spec/contracts/errands.md`;
-//! differences from the Go programs: `docs/operators/reference/errands.md`.
+//! differences from the Go programs: `docs/operators/reference/errands.md`. The command line `odb` shares what is public
+//! here.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -37,9 +38,23 @@ mod report;
 mod runner;
 mod waiting;
 
+pub use broker_api::{
+    BrokerApi, BrokerApiRejection, Deprovisioning, LastOperation, LastOperationError, Offering,
+    OfferingPlan, OperationData,
+};
 pub use command_line::{CommandLine, UsageError};
-pub use console::{Console, Screen};
-pub use process::{ExitStatus, run};
+pub use console::{
+    Console, Screen,
+    confirmation::{Audience, read_line},
+    harmless,
+    progress::Progress,
+};
+pub use fleet::{NextCommands, View, roll_out};
+pub use operation::{Seen, cancel_and_wait, follow_operation, operation_text};
+pub use orphans::{DeletionOrder, delete_orphans, orphan_rows};
+pub use process::{Dependencies, ExitStatus, Stopped, run, until_stopped};
+pub use register::RegisterBroker;
+pub use report::{OutputFormat, table_lines};
+pub use waiting::{follow, growing};
 
-use console::{confirmation, progress::Progress};
-use process::Dependencies;
+use console::confirmation;

@@ -34,23 +34,31 @@ impl From<ExitStatus> for ExitCode {
 
 /// The resources that the process gives to an errand.
 #[derive(Debug)]
-pub(crate) struct Dependencies {
-    pub(crate) console: Console,
+pub struct Dependencies {
+    /// Where messages go.
+    pub console: Console,
     pub(crate) form: Form,
     /// Cancelled by a signal. An errand that would leave something half-done listens to it and ends in good order.
-    pub(crate) stopping: CancellationToken,
+    pub stopping: CancellationToken,
 }
 
+/// A signal has stopped the work.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by a signal before its end")]
-pub(crate) struct Stopped;
+pub struct Stopped;
 
 impl Dependencies {
+    /// Those of a program that writes its messages to `console`.
+    pub fn new(console: Console) -> Self {
+        Self {
+            console,
+            form: Form::Own,
+            stopping: CancellationToken::new(),
+        }
+    }
+
     /// Does something that may be broken off at any time.
-    pub(crate) async fn unless_stopped<T>(
-        &self,
-        work: impl Future<Output = T>,
-    ) -> Result<T, Stopped> {
+    pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         tokio::select! {
             biased;
             done = work => Ok(done),
@@ -60,7 +68,7 @@ impl Dependencies {
 
     /// Writes output for programs to stdout, unchanged. A reader that has closed the pipe is not an error.
     #[expect(clippy::unused_self, reason = "standard output is the process's, too")]
-    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+    pub fn print(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         let written = stdout
             .write_all(text.as_bytes())
@@ -77,23 +85,31 @@ const SAME_KEYPRESS: Duration = Duration::from_secs(1);
 
 /// Runs an errand until it ends. The first signal lets it finish the current step, the second one aborts it.
 pub async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitStatus> {
+    let dependencies = Dependencies {
+        form: call.form,
+        ..Dependencies::new(console.clone())
+    };
+    until_stopped(&dependencies, call.run(&dependencies)).await
+}
+
+/// Runs `work` until it ends. The first signal cancels `dependencies.stopping`, the second one aborts.
+pub async fn until_stopped<T>(
+    dependencies: &Dependencies,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let dependencies = Dependencies {
-        console: console.clone(),
-        form: call.form,
-        stopping: CancellationToken::new(),
-    };
     let mut signals = Signals::default();
-    let mut errand = Box::pin(call.run(&dependencies));
+    let mut work = Box::pin(work);
     loop {
         let signal = tokio::select! {
-            status = &mut errand => return status,
+            ended = &mut work => return ended,
             _ = terminate.recv() => SignalKind::terminate(),
             _ = interrupt.recv() => SignalKind::interrupt(),
         };
         match signals.receive(signal, Instant::now()) {
             Reaction::Stop => {
+                let console = &dependencies.console;
                 console.log("Interrupted: finishing the current step; press Ctrl-C again to abort");
                 dependencies.stopping.cancel();
             }

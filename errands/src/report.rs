@@ -19,7 +19,7 @@ use crate::{Dependencies, console::harmless};
 
 /// The format of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
+pub enum OutputFormat {
     /// Nothing; the log and a summary are on standard error
     #[default]
     Text,
@@ -143,7 +143,7 @@ impl Report {
                 .filter(|column| rows.iter().any(|row| !row[*column].is_empty()))
                 .collect();
             let of_used =
-                |cells: &[String; 7]| used.iter().map(|column| cells[*column].clone()).collect();
+                |cells: &[String; 8]| used.iter().map(|column| cells[*column].clone()).collect();
             let headings = used.iter().map(|column| HEADINGS[*column]).collect();
             let lines = table_lines(headings, rows.iter().map(of_used).collect());
             text = lines.join("\n") + "\n";
@@ -164,6 +164,9 @@ impl Report {
 pub(crate) struct Row {
     #[serde(rename = "service_instance_id")]
     pub(crate) instance: InstanceId,
+    /// The user's name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// Its plan: the name, else the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
@@ -192,6 +195,7 @@ impl Row {
     pub(crate) fn of(instance: InstanceId, outcome: Outcome) -> Self {
         Self {
             instance,
+            name: None,
             plan: None,
             organization: None,
             space: None,
@@ -281,17 +285,18 @@ fn in_seconds<S: Serializer>(
     }
 }
 
-const HEADINGS: [&str; 7] = [
-    "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",
+const HEADINGS: [&str; 8] = [
+    "NAME", "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",
 ];
 
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &Row) -> [String; 8] {
     let space = [&row.organization, &row.space];
     let space: Vec<&str> = space.into_iter().flatten().map(String::as_str).collect();
     // One line per instance.
     let cause = row.cause.as_deref().unwrap_or_default();
     let cause = cause.split_whitespace().collect::<Vec<_>>().join(" ");
     [
+        row.name.clone().unwrap_or_default(),
         row.instance.to_string(),
         row.plan.clone().unwrap_or_default(),
         space.join("/"),
@@ -313,7 +318,7 @@ fn took(duration: Duration) -> String {
 }
 
 /// The lines of a table: columns as wide as their longest cell and two blanks apart.
-pub(crate) fn table_lines(headings: Vec<&str>, rows: Vec<Vec<String>>) -> Vec<String> {
+pub fn table_lines(headings: Vec<&str>, rows: Vec<Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table
         .load_style(NOTHING)

@@ -15,11 +15,8 @@ const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-pub(crate) fn growing(
-    first: Duration,
-    factor: f32,
-    longest: Duration,
-) -> impl Iterator<Item = Duration> {
+/// Pauses that grow by `factor` from `first` to `longest`, without an end.
+pub fn growing(first: Duration, factor: f32, longest: Duration) -> impl Iterator<Item = Duration> {
     let pauses = ExponentialBuilder::new()
         .with_min_delay(first)
         .with_max_delay(longest)
@@ -29,7 +26,7 @@ pub(crate) fn growing(
 
 /// Polls an operation after each pause until it has ended. The operation continues while the broker does not answer:
 /// transient errors end the wait only after ten minutes without any other result.
-pub(crate) async fn follow<T, E>(
+pub async fn follow<T, E>(
     pauses: impl Iterator<Item = Duration>,
     mut look: impl AsyncFnMut() -> Result<Option<T>, E>,
     is_transient: impl Fn(&E) -> bool,

@@ -5,8 +5,10 @@
 //! | `routes` | the requests with their answers |
 //! | `rejection` | what a rejection of the broker means |
 //! | `catalog` | the catalog, as the platform reads it |
+//! | `offering` | the offering of the catalog, with its plans |
 
 pub(crate) mod catalog;
+mod offering;
 mod rejection;
 mod routes;
 
@@ -30,8 +32,10 @@ use crate::{
     command_line::{ConfigTexts, load},
 };
 
-pub(crate) use rejection::BrokerApiRejection;
-pub(crate) use routes::{LastOperationError, OperationData, is_unknown_list};
+pub use offering::{Offering, OfferingPlan};
+pub use rejection::BrokerApiRejection;
+pub(crate) use routes::is_unknown_list;
+pub use routes::{Deprovisioning, LastOperation, LastOperationError, OperationData};
 
 pub(crate) const API_VERSION: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-broker-api-version"),
@@ -41,11 +45,14 @@ pub(crate) const API_VERSION: (HeaderName, HeaderValue) = (
 /// The longest time for a request when the operator sets no limit.
 const NO_LIMIT: Duration = Duration::from_hours(1);
 
+/// How often a read request is tried.
+const ATTEMPTS: usize = 6;
+
 /// A list of a hundred thousand instances is shorter, in bytes.
 const LONGEST_ANSWER: usize = 64 << 20;
 
 /// The broker. Read requests are tried up to six times, other requests only until a connection exists.
-pub(crate) struct BrokerApi {
+pub struct BrokerApi {
     http: HttpClient,
     server: Url,
     authorization: HeaderValue,
@@ -61,7 +68,8 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 };
 
 impl BrokerApi {
-    pub(crate) const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+    /// The time for one attempt at a request.
+    pub const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// The broker of a file with a section `broker_api`.
     pub(crate) fn load(file: Option<&Path>, dependencies: &Dependencies) -> anyhow::Result<Self> {
@@ -72,9 +80,26 @@ impl BrokerApi {
 
     /// The broker of a configuration. No request is sent yet. `timeout` is for each attempt at a request; without it
     /// there is no practical limit.
-    pub(crate) fn connect(
+    pub fn connect(
         config: &errands::BrokerApi,
         timeout: Option<Duration>,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
+        Self::connect_with(config, (timeout, ATTEMPTS), console)
+    }
+
+    /// The same with requests that are tried once: an operator waits for the answer.
+    pub fn connect_once(
+        config: &errands::BrokerApi,
+        timeout: Duration,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
+        Self::connect_with(config, (Some(timeout), 1), console)
+    }
+
+    fn connect_with(
+        config: &errands::BrokerApi,
+        (timeout, attempts): (Option<Duration>, usize),
         console: &Console,
     ) -> anyhow::Result<Self> {
         const NO_CLIENT: &str = "cannot create the client of the broker";
@@ -88,13 +113,14 @@ impl BrokerApi {
         let limits = Limits {
             attempt: timeout.unwrap_or(NO_LIMIT),
             answer: LONGEST_ANSWER,
-            attempts: 6,
+            attempts,
             first_pause: Duration::from_millis(100),
             longest_pause: Duration::from_secs(1),
             ..Limits::default()
         };
         let url = config.url.as_written().trim().trim_end_matches('/');
-        let of_all_attempts = (limits.attempt + limits.longest_pause * 2).saturating_mul(6);
+        let of_all_attempts = (limits.attempt + limits.longest_pause * 2)
+            .saturating_mul(u32::try_from(attempts).unwrap_or(u32::MAX));
         Ok(Self {
             timeout: of_all_attempts,
             // The absence of a limit is for long work, not for a lost answer.

@@ -5,7 +5,8 @@ use odb_clients::{FailureKind, ServiceError, http::StatusCode};
 
 /// The parts of an error of the broker's own API. `FailureKind::Refused::name` is the broker's code, such as
 /// `ODB-1001`; it is empty for an error of a Go broker or of a router in front of the broker.
-pub(crate) trait BrokerApiRejection {
+pub trait BrokerApiRejection {
+    /// Whether the broker has given it this code.
     fn has_code(&self, wanted: Code) -> bool;
 
     /// Whether the broker has no such route: it answers 404 or 405 without a code, as a Go broker does, or names the

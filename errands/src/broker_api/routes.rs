@@ -6,13 +6,13 @@ use anyhow::anyhow;
 use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::{
-        Inventory, ListedInstance, ListedOrphan, OperationState, OperationStatus, OrphanDeployment,
-        RunKind,
+        BrokerVersion, Health, Inventory, InventoryEntry, LatestRun, ListedInstance, ListedOrphan,
+        OperationState, OperationStatus, OrphanDeployment, RunId, RunKind,
     },
 };
 use odb_clients::{
     FailureKind, ServiceError,
-    http::{Method, Response, StatusCode, cut},
+    http::{Method, Request, Response, StatusCode, cut},
 };
 use serde::{
     Deserialize,
@@ -22,20 +22,36 @@ use serde_json::{Map, Value, json};
 
 use super::{BrokerApi, BrokerApiRejection, understood};
 
+/// The answer to the request for a deprovisioning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deprovisioning {
+    /// It is in progress.
+    Begun,
+    /// There was nothing to delete.
+    Done,
+}
+
 /// The operation data that the broker expects with each poll. It is sent back unchanged, including unknown keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct OperationData(Map<String, Value>);
+pub struct OperationData(Map<String, Value>);
 
-pub(crate) struct LastOperation {
-    pub(crate) state: OperationState,
-    pub(crate) description: String,
+/// The answer to a poll.
+#[derive(Debug)]
+pub struct LastOperation {
+    /// Whether it continues, or how it has ended.
+    pub state: OperationState,
+    /// What the platform shows its users.
+    pub description: String,
 }
 
+/// There is no answer to a poll.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LastOperationError {
+pub enum LastOperationError {
+    /// A state that the specification does not have.
     #[error("unknown state from last operation: {0}")]
     UnknownState(String),
+    /// The request failed.
     #[error("error getting last operation")]
     Request(#[from] ServiceError),
 }
@@ -57,7 +73,7 @@ impl BrokerApi {
     }
 
     /// All instances, or those that a query selects, with all that the broker knows of them.
-    pub(crate) async fn inventory(&self, query: &[(&str, &str)]) -> anyhow::Result<Inventory> {
+    pub async fn inventory(&self, query: &[(&str, &str)]) -> anyhow::Result<Inventory> {
         let path = ["mgmt", "v1", "service_instances"];
         self.get(&path, query).await.map_err(no_list)
     }
@@ -67,7 +83,8 @@ impl BrokerApi {
         self.get(&["mgmt", "orphan_deployments"], &[]).await
     }
 
-    pub(crate) async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, ServiceError> {
+    /// The orphans with all that is known of each.
+    pub async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, ServiceError> {
         self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
     }
 
@@ -87,23 +104,21 @@ impl BrokerApi {
     }
 
     /// The answer of `GET /mgmt/metrics`, a JSON array, unchanged.
-    pub(crate) async fn metrics(&self) -> Result<String, ServiceError> {
+    pub async fn metrics(&self) -> Result<String, ServiceError> {
         let request = self.request(Method::GET, &["mgmt", "metrics"], &[]);
         let answer = self.send(&request).await?;
         let _: Vec<Value> = understood(&request, &answer)?;
         Ok(answer.text())
     }
 
-    pub(crate) async fn operation(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<OperationStatus, ServiceError> {
+    /// The latest operation on an instance.
+    pub async fn operation(&self, instance: &InstanceId) -> Result<OperationStatus, ServiceError> {
         self.look_up(&operation_of(instance), &[]).await
     }
 
     /// Cancels the operation in progress on an instance. The operation ends some time later, or continues for a while,
     /// as the answer says.
-    pub(crate) async fn cancel_operation(
+    pub async fn cancel_operation(
         &self,
         instance: &InstanceId,
     ) -> Result<Option<String>, ServiceError> {
@@ -123,18 +138,40 @@ impl BrokerApi {
         plan: &PlanId,
         space: Option<&str>,
     ) -> Result<Response, ServiceError> {
+        let request = self.operation_request(operation, instance, plan, space);
+        self.send(&request).await
+    }
+
+    /// Begins an upgrade or a recreation; `None` where there is nothing to do.
+    pub async fn begin(
+        &self,
+        operation: RunKind,
+        instance: &InstanceId,
+        plan: &PlanId,
+        space: Option<&str>,
+    ) -> Result<Option<OperationData>, ServiceError> {
+        let request = self.operation_request(operation, instance, plan, space);
+        understood(&request, &self.send(&request).await?)
+    }
+
+    fn operation_request(
+        &self,
+        operation: RunKind,
+        instance: &InstanceId,
+        plan: &PlanId,
+        space: Option<&str>,
+    ) -> Request {
         let path = ["mgmt", "service_instances", instance.as_str()];
         let query = [("operation_type", &*operation.to_string())];
         let body = json!({
             "plan_id": plan.as_str(),
             "context": { "space_guid": space.unwrap_or_default() },
         });
-        let request = super::json(self.request(Method::PATCH, &path, &query), &body);
-        self.send(&request).await
+        super::json(self.request(Method::PATCH, &path, &query), &body)
     }
 
     /// Polls an operation. This also makes a Go broker start the next lifecycle errand.
-    pub(crate) async fn last_operation(
+    pub async fn last_operation(
         &self,
         instance: &InstanceId,
         operation: &OperationData,
@@ -155,6 +192,72 @@ impl BrokerApi {
         Ok(LastOperation {
             state,
             description: reported.description.unwrap_or_default(),
+        })
+    }
+}
+
+impl BrokerApi {
+    /// The entry of one instance.
+    pub async fn entry(&self, instance: &InstanceId) -> Result<InventoryEntry, ServiceError> {
+        let path = ["mgmt", "v1", "service_instances", instance.as_str()];
+        self.look_up(&path, &[]).await
+    }
+
+    /// How the VMs of an instance are.
+    pub async fn health(&self, instance: &InstanceId) -> Result<Health, ServiceError> {
+        let path = [
+            "mgmt",
+            "v1",
+            "service_instances",
+            instance.as_str(),
+            "health",
+        ];
+        self.get(&path, &[]).await
+    }
+
+    /// The version of the broker.
+    pub async fn version(&self) -> Result<BrokerVersion, ServiceError> {
+        self.look_up(&["mgmt", "v1", "broker"], &[]).await
+    }
+
+    /// The report of the broker's doctor, unchanged.
+    pub async fn doctor(&self) -> Result<Value, ServiceError> {
+        self.get(&["mgmt", "v1", "doctor"], &[]).await
+    }
+
+    /// The latest run of a kind.
+    pub async fn latest_run(&self, kind: RunKind) -> Result<LatestRun, ServiceError> {
+        let path = ["mgmt", "v1", "runs", "latest"];
+        self.get(&path, &[("kind", &*kind.to_string())]).await
+    }
+
+    /// Requests the end of a run: its process starts no further instance.
+    pub async fn stop_run(&self, run: RunId) -> Result<(), ServiceError> {
+        let path = ["mgmt", "v1", "runs", &*run.to_string(), "stop"];
+        let _: Option<Value> = self.send_json(Method::POST, &path, &json!({})).await?;
+        Ok(())
+    }
+
+    /// Requests the deprovisioning of an instance, as a platform does.
+    pub async fn deprovision(
+        &self,
+        instance: &InstanceId,
+        offering: &str,
+        plan: &PlanId,
+    ) -> Result<Deprovisioning, ServiceError> {
+        let path = ["v2", "service_instances", instance.as_str()];
+        let query = [
+            ("service_id", offering),
+            ("plan_id", plan.as_str()),
+            ("accepts_incomplete", "true"),
+        ];
+        let request = self.request(Method::DELETE, &path, &query);
+        let answer = self.send(&request).await?;
+        let _: Value = understood(&request, &answer)?;
+        Ok(if answer.status() == StatusCode::ACCEPTED {
+            Deprovisioning::Begun
+        } else {
+            Deprovisioning::Done
         })
     }
 }
@@ -194,7 +297,7 @@ impl From<Map<String, Value>> for OperationData {
 
 impl OperationData {
     /// The Director's task that the operation began with, if the broker knows it (yet).
-    pub(crate) fn task(&self) -> Option<u64> {
+    pub fn task(&self) -> Option<u64> {
         let task = self.0.get("BoshTaskID").and_then(Value::as_u64);
         task.filter(|task| *task > 0)
     }
@@ -208,7 +311,8 @@ impl fmt::Display for OperationData {
 }
 
 impl LastOperationError {
-    pub(crate) fn is_transient(&self) -> bool {
+    /// Whether another poll may have an answer.
+    pub fn is_transient(&self) -> bool {
         match self {
             // An error page of a proxy in front of the broker.
             Self::Request(error) => {

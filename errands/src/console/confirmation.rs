@@ -6,8 +6,9 @@ use anyhow::Context;
 
 use crate::Dependencies;
 
+/// Who uses the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub enum Audience {
     /// A program; there is no terminal for input.
     Program,
     /// A person types, but does not see stderr.
@@ -17,7 +18,8 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    pub(crate) fn of_this_process() -> Self {
+    /// Who uses this process.
+    pub fn of_this_process() -> Self {
         Self::of(io::stdin().is_terminal(), io::stderr().is_terminal())
     }
 
@@ -36,14 +38,19 @@ pub(crate) async fn is_typed(
     prompt: &str,
     number: usize,
 ) -> anyhow::Result<bool> {
+    let typed = read_line(dependencies, prompt).await?;
+    Ok(is_number(&typed, number))
+}
+
+/// Prompts for a line, and returns it.
+pub async fn read_line(dependencies: &Dependencies, prompt: &str) -> anyhow::Result<String> {
     dependencies.console.screen().line(prompt);
     let typed = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
     });
     let typed = dependencies.unless_stopped(typed).await??;
-    let typed = typed.context("the answer could not be read")?;
-    Ok(is_number(&typed, number))
+    typed.context("the answer could not be read")
 }
 
 fn is_number(typed: &str, number: usize) -> bool {

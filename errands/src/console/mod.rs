@@ -18,12 +18,14 @@ use std::{
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 use jiff::Timestamp;
 
-/// Writes lines as the Go programs do: `[program] YYYY/MM/DD HH:MM:SS.uuuuuu text`, in UTC. Cheap to clone.
+/// Writes lines as the Go programs do: `[program] YYYY/MM/DD HH:MM:SS.uuuuuu text`, in UTC; or plain ones. Cheap to
+/// clone.
 ///
 /// It never gets secrets.
 #[derive(Clone, Debug)]
 pub struct Console {
-    program: String,
+    /// Without a program, lines are the texts alone.
+    program: Option<String>,
     subject: Option<&'static str>,
     screen: Screen,
 }
@@ -32,10 +34,24 @@ impl Console {
     /// The console of an errand; its lines begin with the program's name.
     pub fn new(program: &str, screen: Screen) -> Self {
         Self {
-            program: program.to_owned(),
+            program: Some(program.to_owned()),
             subject: None,
             screen,
         }
+    }
+
+    /// A console whose lines are the texts alone, for people.
+    pub fn plain(screen: Screen) -> Self {
+        Self {
+            program: None,
+            subject: None,
+            screen,
+        }
+    }
+
+    /// Whether a person reads it: its lines are plain, or it is a terminal.
+    pub fn is_for_people(&self) -> bool {
+        self.program.is_none() || self.screen.bars.is_some()
     }
 
     /// The same with a second prefix before each text, such as `upgrade-all`.
@@ -59,11 +75,10 @@ impl Console {
     }
 
     fn line(&self, time: Timestamp, text: &str) -> String {
-        let mut line = format!(
-            "[{}] {} ",
-            self.program,
-            time.strftime("%Y/%m/%d %H:%M:%S.%6f")
-        );
+        let Some(program) = &self.program else {
+            return harmless(text);
+        };
+        let mut line = format!("[{program}] {} ", time.strftime("%Y/%m/%d %H:%M:%S.%6f"));
         if let Some(subject) = self.subject {
             let _ = write!(line, "[{subject}] ");
         }
@@ -87,7 +102,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Texts quote other programs: control characters for a terminal's cursor or colour are escaped.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     let mut harmless = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter.is_control() && letter != '\n' && letter != '\t' {
@@ -140,7 +155,8 @@ impl Screen {
         }
     }
 
-    pub(crate) fn line(&self, line: &str) {
+    /// Writes a line as it is, above the bar if there is one.
+    pub fn line(&self, line: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| self.lines.write(line)),
             None => self.lines.write(line),

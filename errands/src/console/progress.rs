@@ -5,6 +5,10 @@ mod tests;
 
 use std::{
     fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,19 +17,20 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use super::{Console, harmless};
 
 /// The progress bar with its texts: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, cut to
-/// the width of the terminal.
-const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{wide_msg}";
+/// the width of the terminal. Failures follow the pace: `· 2 failed`.
+const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{failures}{wide_msg}";
 
 /// The progress of an errand. Dropping it removes its bar.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     console: Console,
     bar: Option<ProgressBar>,
+    failures: Arc<AtomicUsize>,
 }
 
 impl Progress {
     /// Starts: `activity` is the verb for each of the `total`. Those that were done earlier do not count for the rate.
-    pub(crate) fn begin(
+    pub fn begin(
         console: &Console,
         activity: &'static str,
         total: usize,
@@ -33,8 +38,9 @@ impl Progress {
     ) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let already_done = count(already_done);
+        let failures = Arc::<AtomicUsize>::default();
         let bar = console.screen().bar(count(total)).inspect(|bar| {
-            bar.set_style(style(Instant::now(), already_done));
+            bar.set_style(style(Instant::now(), already_done, failures.clone()));
             bar.set_position(already_done);
             bar.set_prefix(activity);
             bar.tick();
@@ -42,11 +48,12 @@ impl Progress {
         Self {
             console: console.clone(),
             bar,
+            failures,
         }
     }
 
     /// Reports an event in one line. On a terminal it is part of the bar, until the next event replaces it.
-    pub(crate) fn event(&self, text: &str) {
+    pub fn event(&self, text: &str) {
         match &self.bar {
             Some(bar) => {
                 let text = harmless(text).replace('\n', " ");
@@ -56,7 +63,13 @@ impl Progress {
         }
     }
 
-    pub(crate) fn advance(&self) {
+    /// Counts a failure; the bar shows how many there are.
+    pub fn fail(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One more is done.
+    pub fn advance(&self) {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
@@ -71,7 +84,7 @@ impl Drop for Progress {
     }
 }
 
-fn style(began: Instant, already_done: u64) -> ProgressStyle {
+fn style(began: Instant, already_done: u64, failures: Arc<AtomicUsize>) -> ProgressStyle {
     ProgressStyle::with_template(TEMPLATE)
         .expect("the template is a constant of this file")
         .progress_chars("━╸─")
@@ -85,6 +98,15 @@ fn style(began: Instant, already_done: u64) -> ProgressStyle {
                 };
                 // A bar that cannot be written is not seen either.
                 let _ = write!(out, "{pace}");
+            },
+        )
+        .with_key(
+            "failures",
+            move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let failures = failures.load(Ordering::Relaxed);
+                if failures > 0 {
+                    let _ = write!(out, " · {failures} failed");
+                }
             },
         )
 }

@@ -58,7 +58,7 @@ impl FleetRun<'_> {
         listing: Listing,
         report: &mut Report,
     ) -> anyhow::Result<Members> {
-        self.console.log(format_args!(
+        self.detail(format_args!(
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
@@ -152,8 +152,7 @@ impl FleetRun<'_> {
     /// Logs the instances to process (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
     fn log_listed(&self, members: &Members) {
         let entries = &members.entries;
-        self.console
-            .log(format_args!("Service Instances: {}", named(entries)));
+        self.detail(format_args!("Service Instances: {}", named(entries)));
         self.console.log(format_args!(
             "Total Service Instances found: {}",
             entries.len()
@@ -197,6 +196,7 @@ pub(super) fn entry_of(listed: ListedInstance) -> InventoryEntry {
 fn names(entry: &InventoryEntry) -> impl Iterator<Item = &str> {
     let names = [
         Some(entry.service_instance_id.as_str()),
+        entry.name.as_deref(),
         entry.plan_id.as_ref().map(PlanId::as_str),
         entry.plan_name.as_deref(),
         entry.space_guid.as_deref(),
@@ -212,6 +212,7 @@ pub(super) fn row(entry: &InventoryEntry, outcome: Outcome, cause: Option<String
         |name: &Option<String>, guid: &Option<String>| name.clone().or_else(|| guid.clone());
     let plan_id = entry.plan_id.as_ref().map(ToString::to_string);
     Row {
+        name: entry.name.clone(),
         plan: entry.plan_name.clone().or(plan_id),
         organization: name_or_guid(&entry.organization_name, &entry.organization_guid),
         space: name_or_guid(&entry.space_name, &entry.space_guid),

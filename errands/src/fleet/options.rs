@@ -29,6 +29,9 @@ pub(crate) struct FleetFlags {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) output: OutputFormat,
+    /// On a terminal: print also the ids of instances and the lines of the Go errand, as a log file has them.
+    #[arg(long, short)]
+    pub(super) verbose: bool,
     /// Continue the last run if it has not succeeded: finished instances are skipped, running operations are
     /// followed.
     #[arg(long = "continue", value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
@@ -39,7 +42,7 @@ pub(crate) struct FleetFlags {
     /// With --continue: take the run over from another process, which then stops. Without the flag a run that another
     /// process carries out is refused until two minutes after that process has reported last.
     #[arg(long)]
-    pub(super) take_over: bool,
+    take_over: bool,
     /// Report what would change, and change nothing.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     dry_run: Option<bool>,
@@ -89,6 +92,9 @@ impl FleetFlags {
         RunSettings {
             continues: self.continues.unwrap_or(file.continues),
             retries_failed: self.retry_failed.unwrap_or(file.retries_failed),
+            takes_over: self.take_over,
+            keeps_unfinished: file.keeps_unfinished,
+            only_outdated: file.only_outdated,
             is_dry: self.dry_run.unwrap_or(file.is_dry),
             max_failures: self.max_failures.or(file.max_failures),
             has_health_gate: self.health_gate.unwrap_or(file.has_health_gate),
@@ -110,7 +116,7 @@ impl FleetRun<'_> {
         if self.run.retries_failed && !self.run.continues {
             bail!("failed instances can be retried only in a continued run: set `continue`, too");
         }
-        if self.takes_over && !self.run.continues {
+        if self.run.takes_over && !self.run.continues {
             bail!("only a continued run can be taken over: set `continue`, too");
         }
         if self.run.wave.is_some() && !self.run.has_health_gate {

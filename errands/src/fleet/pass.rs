@@ -35,13 +35,19 @@ impl FleetRun<'_> {
             .iter()
             .map(|entry| entry.service_instance_id.clone());
         let mut tasks: HashMap<Location, u64> = HashMap::new();
+        let names = self.names(entries);
         let observe = |command| match command {
-            Command::Show(text) => progress.event(&text),
-            Command::Log(text) => self.console.log(text),
+            Command::Show(text) => progress.event(&names.put_into(&text)),
+            Command::Log(text) => self.log(&names, &text),
             Command::Changed(location, State::Accepted(Some(task))) => {
                 tasks.insert(location, task);
             }
-            Command::Changed(_, state) if state.is_final() => progress.advance(),
+            Command::Changed(_, state) if state.is_final() => {
+                if matches!(state, State::Failed(_)) {
+                    progress.fail();
+                }
+                progress.advance();
+            }
             _ => {}
         };
         let stopping = &self.dependencies.stopping;
@@ -49,7 +55,7 @@ impl FleetRun<'_> {
         let settings = self.settings();
         let engine = runner::run(requests, settings, instances, canaries, stopping, observe).await;
         drop(progress);
-        self.console.log(&engine.result().summary);
+        self.detail(&engine.result().summary);
         let rows = entries.iter().enumerate();
         let rows = rows
             .zip(engine.instances())

@@ -56,7 +56,7 @@ impl RunUnderWay {
             }
             if let Ok(Some(LatestRun { run, .. })) = latest(broker, new.operation).await
                 && run.outcome.is_none()
-                && fleet.if_unfinished == IfUnfinished::Replace
+                && !fleet.run.keeps_unfinished
             {
                 console.log(format_args!(
                     "The run that began at {} ({} ago) has not ended: it was interrupted. This run replaces it; use `--continue` to continue it instead",
@@ -93,7 +93,7 @@ impl RunUnderWay {
             console.log("Only a part of the run is continued: the run itself does not end with it");
         }
         if !new.is_part {
-            lease::take(broker, run.id, fleet.takes_over)
+            lease::take(broker, run.id, fleet.run.takes_over)
                 .await
                 .map_err(not_continued)?;
         }
@@ -108,7 +108,11 @@ impl RunUnderWay {
         let wanted = BeginRun {
             kind: self.operation,
             holder: Some(lease::holder()),
-            if_unfinished: fleet.if_unfinished,
+            if_unfinished: if fleet.run.keeps_unfinished {
+                IfUnfinished::Refuse
+            } else {
+                IfUnfinished::Replace
+            },
         };
         let path = ["mgmt", "v1", "runs"];
         let run = match fleet.broker.send_json(Method::POST, &path, &wanted).await {

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt::Display, num::NonZeroU32, time::Duration};
 use anyhow::{Context, anyhow, bail};
 use odb_api_types::{
     ids::InstanceId,
-    management::{IfUnfinished, InventoryEntry, PlatformOperationState, RunKind, RunOutcome},
+    management::{InventoryEntry, OperationState, PlatformOperationState, RunKind, RunOutcome},
 };
 use odb_clients::{ServiceError, cloud_controller::CloudController, http::Call};
 use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
@@ -13,10 +13,11 @@ use odb_redaction::Chain;
 use odb_rollout::{Engine, HealthGate, Settings, State};
 
 use super::{
+    View,
     dry_run::{self, FleetChanges},
     lease,
-    listing::{Listing, Members},
-    options::FleetFlags,
+    listing::{self, Listing, Members},
+    people,
     resumption::RunUnderWay,
     through_broker::ThroughBroker,
     through_platform::ThroughPlatform,
@@ -45,18 +46,14 @@ pub(super) struct FleetRun<'a> {
     /// With the errand's own prefix.
     pub(super) console: Console,
     pub(super) dependencies: &'a Dependencies,
-    /// What becomes of an earlier run that has not succeeded.
-    pub(super) if_unfinished: IfUnfinished,
-    /// Continues a run that another process holds.
-    pub(super) takes_over: bool,
-    output: OutputFormat,
+    pub(super) view: View,
 }
 
 impl<'a> FleetRun<'a> {
     pub(super) fn new(
         operation: RunKind,
         mut file: FleetFile,
-        flags: &FleetFlags,
+        view: View,
         dependencies: &'a Dependencies,
     ) -> anyhow::Result<Self> {
         let subject = match operation {
@@ -69,10 +66,8 @@ impl<'a> FleetRun<'a> {
             broker: BrokerApi::connect(&file.broker_api, file.request_timeout, console)?,
             console: console.about(subject),
             dependencies,
-            output: flags.output,
-            if_unfinished: IfUnfinished::Replace,
-            takes_over: flags.take_over,
-            run: flags.over(std::mem::take(&mut file.run)),
+            view,
+            run: std::mem::take(&mut file.run),
             file,
         })
     }
@@ -80,10 +75,16 @@ impl<'a> FleetRun<'a> {
     pub(super) async fn complete(self, mut report: Report) -> anyhow::Result<ExitStatus> {
         let ended = self.ended(&mut report).await;
         // Where nothing was listed only programs want to read that nothing became of anything.
-        if self.output == OutputFormat::Json || !report.rows().is_empty() {
+        let output = self.view.output;
+        if output == OutputFormat::Json || !report.rows().is_empty() {
             report.show(Shown::Unsuccessful, self.dependencies);
         }
-        report.end(&ended, self.output, self.dependencies)?;
+        report.end(&ended, output, self.dependencies)?;
+        if self.console.is_for_people()
+            && let Some(next) = self.next(ended.is_ok(), &report)
+        {
+            self.console.screen().line(&format!("Next: {next}"));
+        }
         ended.map(|()| ExitStatus::Success)
     }
 
@@ -131,7 +132,7 @@ impl<'a> FleetRun<'a> {
         if self.operation == RunKind::Upgrade {
             match self.dependencies.unless_stopped(self.platform()).await? {
                 Ok(Some(controller)) => {
-                    self.console.log("Upgrading all instances via CF");
+                    self.detail("Upgrading all instances via CF");
                     upgraded = self
                         .platform_pass(&controller, under_way, listing, report)
                         .await?;
@@ -144,7 +145,7 @@ impl<'a> FleetRun<'a> {
                     left_out = Some(cause);
                 }
             }
-            self.console.log("Upgrading all instances via BOSH");
+            self.detail("Upgrading all instances via BOSH");
         }
         let ended = self
             .broker_pass(under_way, listing, &upgraded, report)
@@ -209,7 +210,7 @@ impl<'a> FleetRun<'a> {
         let states = states.collect();
         let requests = ThroughPlatform::new(controller, &self.broker, &entries);
         let (engine, rows) = self.pass(&requests, &entries, states).await?;
-        end_pass(&engine, rows, &HashSet::new(), report)?;
+        self.end_pass(&engine, rows, &HashSet::new(), report)?;
         let succeeded = engine.instances();
         let succeeded = succeeded.filter(|(_, state, _)| **state == State::Succeeded);
         Ok(succeeded.map(|(id, ..)| id.clone()).collect())
@@ -230,13 +231,16 @@ impl<'a> FleetRun<'a> {
             if upgraded.contains(&entry.service_instance_id) {
                 (State::Skipped, None)
             } else {
-                under_way.prior_state(entry, self.run.retries_failed)
+                match under_way.prior_state(entry, self.run.retries_failed) {
+                    (State::NotStarted, None) if self.skips(entry) => (State::Skipped, None),
+                    prior => prior,
+                }
             }
         });
         let (states, operations) = prior.unzip();
         let requests = ThroughBroker::new(self, &members, under_way, operations);
         let (engine, rows) = self.pass(&requests, &members.entries, states).await?;
-        end_pass(&engine, rows, upgraded, report)
+        self.end_pass(&engine, rows, upgraded, report)
     }
 
     pub(super) fn settings(&self) -> Settings {
@@ -258,6 +262,11 @@ impl<'a> FleetRun<'a> {
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
         self.console.log("DRY RUN: nothing is changed");
         let Members { entries, .. } = self.inventory(Listing::First, report).await?;
+        let (skipped, entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| self.skips(entry));
+        for entry in &skipped {
+            report.add(listing::row(entry, Outcome::Skipped, None));
+        }
         let forecasts = match self.operation {
             RunKind::Upgrade => {
                 let at_once = self.file.max_in_flight.get();
@@ -287,6 +296,37 @@ impl<'a> FleetRun<'a> {
             unknown.join(", ")
         );
     }
+
+    /// With `only_outdated` an upgrade skips instances that are up to date, unless their last operation has failed.
+    fn skips(&self, entry: &InventoryEntry) -> bool {
+        let operation = entry.operation.as_ref();
+        self.run.only_outdated
+            && self.operation == RunKind::Upgrade
+            && entry.up_to_date == Some(true)
+            && operation.is_none_or(|operation| operation.state == OperationState::Succeeded)
+    }
+
+    /// Records the outcome of each instance. Those that an earlier pass has upgraded keep their row.
+    fn end_pass(
+        &self,
+        engine: &Engine,
+        rows: Vec<Row>,
+        upgraded: &HashSet<InstanceId>,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        let total = rows.len();
+        for row in rows {
+            if !upgraded.contains(&row.instance) {
+                report.add(row);
+            }
+        }
+        let result = engine.result();
+        match result.failure {
+            Some(_) if self.is_short() => Err(anyhow!(people::reason(&result.tally, total))),
+            Some(failure) => Err(anyhow!(failure)),
+            None => Ok(()),
+        }
+    }
 }
 
 fn is_at_work_for_platform(entry: &InventoryEntry) -> bool {
@@ -297,22 +337,4 @@ fn is_at_work_for_platform(entry: &InventoryEntry) -> bool {
             PlatformOperationState::Initial | PlatformOperationState::InProgress
         )
     })
-}
-
-/// Records the outcome of each instance. Those that an earlier pass has upgraded keep their row.
-fn end_pass(
-    engine: &Engine,
-    rows: Vec<Row>,
-    upgraded: &HashSet<InstanceId>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    for row in rows {
-        if !upgraded.contains(&row.instance) {
-            report.add(row);
-        }
-    }
-    match engine.result().failure {
-        Some(failure) => Err(anyhow!(failure)),
-        None => Ok(()),
-    }
 }

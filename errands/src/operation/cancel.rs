@@ -2,7 +2,10 @@
 
 use anyhow::{Context, bail};
 use clap::Args;
-use odb_api_types::management::{OperationState, OperationStatus};
+use odb_api_types::{
+    ids::InstanceId,
+    management::{OperationState, OperationStatus},
+};
 
 use super::{OfInstance, follow, is_same};
 use crate::{
@@ -33,58 +36,66 @@ pub(crate) struct CancelOperation {
 impl CancelOperation {
     pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let broker = self.of.broker(dependencies)?;
-        let work = self.cancel(dependencies, &broker);
+        let (instance, waits) = (&self.of.instance, !self.no_wait);
+        let work = async {
+            let before = broker.operation(instance).await;
+            let before = self
+                .of
+                .understood(before, "cannot cancel", || failed(instance))?;
+            cancel_and_wait(dependencies, &broker, &before, waits).await
+        };
         dependencies.unless_stopped(work).await?
     }
+}
 
-    async fn cancel(
-        &self,
-        dependencies: &Dependencies,
-        broker: &BrokerApi,
-    ) -> anyhow::Result<ExitStatus> {
-        let (console, instance) = (&dependencies.console, &self.of.instance);
-        let failed = || format!("the operation on service instance {instance} was not cancelled");
-        let before = self.of.operation(broker, "cannot cancel", failed).await?;
-        if before.state != OperationState::InProgress {
-            bail!(
-                "{}: no operation in progress. Last: {}",
-                failed(),
-                before.description
-            );
-        }
-        let warning = broker
-            .cancel_operation(instance)
-            .await
-            .with_context(failed)?;
-        console.log(format_args!("cancelling: {}", before.description));
-        if let Some(warning) = warning {
-            console.log(format_args!("{}", harmless(&warning)));
-        }
-        if self.no_wait {
-            return Ok(ExitStatus::Success);
-        }
-        match self.end(broker, &before).await? {
-            Some(end) => console.log(format_args!("ended: {}", end.description)),
-            None => console.log("ended: the service instance does not exist"),
-        }
-        Ok(ExitStatus::Success)
-    }
+fn failed(instance: &InstanceId) -> String {
+    format!("the operation on service instance {instance} was not cancelled")
+}
 
-    /// Waits until the operation is not in progress any more; a later one may be.
-    async fn end(
-        &self,
-        broker: &BrokerApi,
-        before: &OperationStatus,
-    ) -> anyhow::Result<Option<OperationStatus>> {
-        let look = async || match broker.operation(&self.of.instance).await {
-            Ok(found) => {
-                let goes_on = is_same(&found, before) && found.state == OperationState::InProgress;
-                Ok((!goes_on).then_some(Some(found)))
-            }
-            Err(error) if error.is_gone() => Ok(Some(None)),
-            Err(error) => Err(error),
-        };
-        let end = follow(look).await;
-        end.context("the operation is being cancelled; its end is not yet known")
+/// Cancels an operation in progress; `waits` for its end.
+pub async fn cancel_and_wait(
+    dependencies: &Dependencies,
+    broker: &BrokerApi,
+    before: &OperationStatus,
+    waits: bool,
+) -> anyhow::Result<ExitStatus> {
+    let (console, instance) = (&dependencies.console, &before.service_instance_id);
+    if before.state != OperationState::InProgress {
+        bail!(
+            "{}: no operation in progress. Last: {}",
+            failed(instance),
+            before.description
+        );
     }
+    let cancelling = broker.cancel_operation(instance).await;
+    let warning = cancelling.with_context(|| failed(instance))?;
+    console.log(format_args!("cancelling: {}", before.description));
+    if let Some(warning) = warning {
+        console.log(format_args!("{}", harmless(&warning)));
+    }
+    if !waits {
+        return Ok(ExitStatus::Success);
+    }
+    match end(broker, before).await? {
+        Some(end) => console.log(format_args!("ended: {}", end.description)),
+        None => console.log("ended: the service instance does not exist"),
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Waits until the operation is not in progress any more; a later one may be.
+async fn end(
+    broker: &BrokerApi,
+    before: &OperationStatus,
+) -> anyhow::Result<Option<OperationStatus>> {
+    let look = async || match broker.operation(&before.service_instance_id).await {
+        Ok(found) => {
+            let goes_on = is_same(&found, before) && found.state == OperationState::InProgress;
+            Ok((!goes_on).then_some(Some(found)))
+        }
+        Err(error) if error.is_gone() => Ok(Some(None)),
+        Err(error) => Err(error),
+    };
+    let end = follow(look).await;
+    end.context("the operation is being cancelled; its end is not yet known")
 }

@@ -26,6 +26,8 @@ use crate::{
     waiting,
 };
 pub(crate) use cancel::CancelOperation;
+pub use cancel::cancel_and_wait;
+pub use text::whole as operation_text;
 
 /// The pause between two polls. The broker answers from memory.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -72,7 +74,10 @@ enum Form {
     Json,
 }
 
-enum Seen {
+/// The end of a followed operation.
+#[derive(Debug)]
+pub enum Seen {
+    /// The operation as it was reported last.
     Reported(OperationStatus),
     /// The instance was deleted by a delete operation.
     Gone,
@@ -98,7 +103,8 @@ impl Seen {
         }
     }
 
-    fn summary(&self) -> (Option<&'static str>, ExitStatus) {
+    /// What to log about it, and the exit status.
+    pub fn summary(&self) -> (Option<&'static str>, ExitStatus) {
         match self {
             Self::Reported(reported) => (
                 None,
@@ -135,9 +141,11 @@ impl ShowOperation {
     ) -> anyhow::Result<ExitStatus> {
         let instance = &self.of.instance;
         let unknown = || format!("the operation on service instance {instance} is unknown");
-        let first = self.of.operation(broker, "does not show", unknown).await?;
+        let first = broker.operation(instance).await;
+        let first = self.of.understood(first, "does not show", unknown)?;
         let seen = if self.follow && first.state == OperationState::InProgress {
-            self.follow(dependencies, broker, first).await?
+            let seen = follow_operation(dependencies, broker, first).await;
+            seen.context("the operation continues; its outcome is unknown")?
         } else {
             Seen::Reported(first)
         };
@@ -151,31 +159,6 @@ impl ShowOperation {
         Ok(status)
     }
 
-    async fn follow(
-        &self,
-        dependencies: &Dependencies,
-        broker: &BrokerApi,
-        first: OperationStatus,
-    ) -> anyhow::Result<Seen> {
-        let mut steps = Steps {
-            progress: Progress::begin(&dependencies.console, "stage", first.stages.len(), 0),
-            ended: 0,
-            latest: String::new(),
-        };
-        steps.show(&first);
-        let look = async || {
-            let next = broker.operation(&self.of.instance).await;
-            if let Ok(next) = &next
-                && is_same(next, &first)
-            {
-                steps.show(next);
-            }
-            Seen::after(&first, next)
-        };
-        let seen = follow(look).await;
-        seen.context("the operation continues; its outcome is unknown")
-    }
-
     fn print(&self, dependencies: &Dependencies, reported: &OperationStatus) -> anyhow::Result<()> {
         let text = match self.output {
             Form::Text => text::whole(reported),
@@ -183,6 +166,30 @@ impl ShowOperation {
         };
         Ok(dependencies.print(&text)?)
     }
+}
+
+/// Follows an operation in progress to its end. Each step is a line, or part of a progress bar on a terminal.
+pub async fn follow_operation(
+    dependencies: &Dependencies,
+    broker: &BrokerApi,
+    first: OperationStatus,
+) -> Result<Seen, ServiceError> {
+    let mut steps = Steps {
+        progress: Progress::begin(&dependencies.console, "stage", first.stages.len(), 0),
+        ended: 0,
+        latest: String::new(),
+    };
+    steps.show(&first);
+    let look = async || {
+        let next = broker.operation(&first.service_instance_id).await;
+        if let Ok(next) = &next
+            && is_same(next, &first)
+        {
+            steps.show(next);
+        }
+        Seen::after(&first, next)
+    };
+    follow(look).await
 }
 
 struct Steps {
@@ -214,13 +221,13 @@ impl OfInstance {
     }
 
     /// The latest operation, or, of a broker without such operations, that it `cannot` do this.
-    async fn operation(
+    #[expect(clippy::unused_self, reason = "it is the operation of this instance")]
+    fn understood(
         &self,
-        broker: &BrokerApi,
+        reported: Result<OperationStatus, ServiceError>,
         cannot: &str,
         failed: impl FnOnce() -> String,
     ) -> anyhow::Result<OperationStatus> {
-        let reported = broker.operation(&self.instance).await;
         reported.map_err(|error| {
             let context = if error.is_unknown_route() {
                 format!(

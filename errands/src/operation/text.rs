@@ -7,7 +7,7 @@ use odb_api_types::management::{OperationState, OperationStatus, StageState, Ste
 use crate::console::harmless;
 
 /// All that is known of an operation, stage by stage.
-pub(super) fn whole(reported: &OperationStatus) -> String {
+pub fn whole(reported: &OperationStatus) -> String {
     let mut text = headline(reported);
     let width = reported
         .stages

@@ -6,13 +6,14 @@ use std::{iter::once, time::Duration};
 use anyhow::bail;
 use odb_api_types::{
     code::Code,
+    ids::InstanceId,
     management::{OperationState, OrphanDeployment, OrphanReason, Owner},
 };
 use odb_clients::ServiceError;
 use odb_redaction::Chain;
 use serde::Serialize;
 
-use super::{NO_ORPHAN, OrphanDeployments, Output, explained, line, table};
+use super::{NO_ORPHAN, Output, explained, line, named, table};
 use crate::{
     Dependencies, ExitStatus, Progress,
     broker_api::{BrokerApi, BrokerApiRejection, LastOperationError, OperationData},
@@ -25,9 +26,36 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-pub(super) struct Deletion {
-    pub(super) broker: BrokerApi,
-    pub(super) request: OrphanDeployments,
+/// Which orphans are deleted, and how.
+#[derive(Clone, Debug, Default)]
+pub struct DeletionOrder {
+    /// Only the deployments of these instances; all if there are none.
+    pub instances: Vec<InstanceId>,
+    /// The expected number of deletions.
+    pub confirm: Option<usize>,
+    /// Whether unmarked deployments are deleted, too.
+    pub include_unmarked: bool,
+    /// The plan of unmarked deployments, whose pre-delete errands run.
+    pub plan: Option<String>,
+    /// Whether to delete although the platform has no plan of the offering.
+    pub offering_is_gone: bool,
+    /// Whether to ignore failing pre-delete errands and unresponsive VMs.
+    pub force: bool,
+}
+
+/// Deletes orphans one by one, and reports each on the console.
+pub async fn delete_orphans(
+    dependencies: &Dependencies,
+    broker: &BrokerApi,
+    order: &DeletionOrder,
+) -> anyhow::Result<ExitStatus> {
+    let deletion = Deletion { broker, order };
+    deletion.delete(dependencies, &mut Tally::default()).await
+}
+
+pub(super) struct Deletion<'a> {
+    pub(super) broker: &'a BrokerApi,
+    pub(super) order: &'a DeletionOrder,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -57,13 +85,17 @@ fn pauses() -> impl Iterator<Item = Duration> {
     growing(FIRST_PAUSE, 1.5, LONGEST_PAUSE)
 }
 
-impl Deletion {
-    pub(super) async fn run(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+impl Deletion<'_> {
+    pub(super) async fn run(
+        &self,
+        dependencies: &Dependencies,
+        output: Output,
+    ) -> anyhow::Result<ExitStatus> {
         let mut tally = Tally::default();
         let ended = self.delete(dependencies, &mut tally).await;
         tally.status = RunStatus::of(&ended, dependencies);
         tally.error = ended.as_ref().err().map(|error| format!("{error:#}"));
-        if self.request.output == Output::Json {
+        if output == Output::Json {
             dependencies.print(&line(&tally))?;
         }
         ended
@@ -75,8 +107,8 @@ impl Deletion {
         tally: &mut Tally,
     ) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
-        let all = explained(dependencies, &self.broker).await?;
-        let (chosen, missing) = self.request.named(all);
+        let all = explained(dependencies, self.broker).await?;
+        let (chosen, missing) = named(&self.order.instances, all);
         for instance in missing {
             let name = format!("service-instance_{instance}");
             console.log(format_args!("{name}: skipped: {NO_ORPHAN}"));
@@ -96,7 +128,7 @@ impl Deletion {
             console.log("nothing to delete");
             return tally.close(dependencies);
         }
-        require_known_offering(&orphans, self.request.offering_is_gone)?;
+        require_known_offering(&orphans, self.order.offering_is_gone)?;
         table::show(dependencies, &orphans);
         self.confirm(dependencies, orphans.len()).await?;
         let progress = Progress::begin(console, "deleting", orphans.len(), 0);
@@ -138,7 +170,7 @@ impl Deletion {
     fn reason_to_leave(&self, orphan: &OrphanDeployment) -> Option<&'static str> {
         match orphan.owner {
             Owner::ThisBroker => None,
-            Owner::Unknown if self.request.include_unmarked => None,
+            Owner::Unknown if self.order.include_unmarked => None,
             Owner::Unknown => Some("it is unmarked; to delete it, use --include-unmarked"),
             Owner::AnotherBroker => Some("it belongs to another broker"),
         }
@@ -146,7 +178,7 @@ impl Deletion {
 
     /// Succeeds if the number of `--confirm` is theirs, or if the user types it.
     async fn confirm(&self, dependencies: &Dependencies, there: usize) -> anyhow::Result<()> {
-        match self.request.confirm {
+        match self.order.confirm {
             Some(said) => return require_count(there, said),
             None if Audience::of_this_process() != Audience::Person => bail!(
                 "nothing was deleted: confirm {there} deletions with --confirm {there}; list them with --explain"
@@ -163,7 +195,7 @@ impl Deletion {
     }
 
     async fn end(&self, orphan: &OrphanDeployment) -> Outcome {
-        let request = &self.request;
+        let request = self.order;
         let switches = [
             ("include_unmarked", request.include_unmarked),
             ("offering_is_gone", request.offering_is_gone),

@@ -27,6 +27,8 @@ use crate::{
     operation::instance_id,
 };
 use deletion::Deletion;
+pub use deletion::{DeletionOrder, delete_orphans};
+pub use table::rows as orphan_rows;
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
     missing: Some("-configPath must be given as argument"),
@@ -109,8 +111,20 @@ impl OrphanDeployments {
         let broker =
             BrokerApi::connect(&config.broker_api, timeout, console).context(NOT_LISTED)?;
         if self.delete {
-            let request = self;
-            return Deletion { broker, request }.run(dependencies).await;
+            let output = self.output;
+            let order = DeletionOrder {
+                instances: self.instances,
+                confirm: self.confirm,
+                include_unmarked: self.include_unmarked,
+                plan: self.plan,
+                offering_is_gone: self.offering_is_gone,
+                force: self.force,
+            };
+            let deletion = Deletion {
+                broker: &broker,
+                order: &order,
+            };
+            return deletion.run(dependencies, output).await;
         }
         if self.explain || self.output == Output::Json || !self.instances.is_empty() {
             return self.explain(dependencies, &broker).await;
@@ -129,7 +143,7 @@ impl OrphanDeployments {
         dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let (orphans, missing) = self.named(explained(dependencies, broker).await?);
+        let (orphans, missing) = named(&self.instances, explained(dependencies, broker).await?);
         for instance in missing {
             let console = &dependencies.console;
             console.log(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
@@ -143,21 +157,22 @@ impl OrphanDeployments {
         }
         Ok(status(dependencies, !orphans.is_empty()))
     }
+}
 
-    /// The orphans of the named instances, or all where none is named; and those that are named and have none.
-    fn named(&self, orphans: Vec<OrphanDeployment>) -> (Vec<OrphanDeployment>, Vec<InstanceId>) {
-        let named = &self.instances;
-        let has_orphan = |instance: &&InstanceId| {
-            let mut orphans = orphans.iter();
-            orphans.any(|orphan| orphan.service_instance_id == **instance)
-        };
-        let missing = named.iter().filter(|instance| !has_orphan(instance));
-        let missing = missing.cloned().collect();
-        let is_meant = |orphan: &OrphanDeployment| {
-            named.is_empty() || named.contains(&orphan.service_instance_id)
-        };
-        (orphans.into_iter().filter(is_meant).collect(), missing)
-    }
+/// The orphans of the named instances, or all where none is named; and those that are named and have none.
+fn named(
+    named: &[InstanceId],
+    orphans: Vec<OrphanDeployment>,
+) -> (Vec<OrphanDeployment>, Vec<InstanceId>) {
+    let has_orphan = |instance: &&InstanceId| {
+        let mut orphans = orphans.iter();
+        orphans.any(|orphan| orphan.service_instance_id == **instance)
+    };
+    let missing = named.iter().filter(|instance| !has_orphan(instance));
+    let missing = missing.cloned().collect();
+    let is_meant =
+        |orphan: &OrphanDeployment| named.is_empty() || named.contains(&orphan.service_instance_id);
+    (orphans.into_iter().filter(is_meant).collect(), missing)
 }
 
 async fn explained(

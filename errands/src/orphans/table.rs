@@ -32,7 +32,12 @@ pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
 }
 
 fn lines(orphans: &[OrphanDeployment]) -> Vec<String> {
-    table_lines(HEAD.to_vec(), orphans.iter().map(row).collect())
+    table_lines(HEAD.to_vec(), rows(orphans))
+}
+
+/// The cells of orphans: deployment, owner, age, reason and last operation.
+pub fn rows(orphans: &[OrphanDeployment]) -> Vec<Vec<String>> {
+    orphans.iter().map(row).collect()
 }
 
 fn row(orphan: &OrphanDeployment) -> Vec<String> {

@@ -51,7 +51,7 @@ const NAME_TAKEN: u64 = 270_002;
 #[command(
     after_help = "Examples:\n  odb-errand register-broker --config errands.yml --dry-run\n  odb-errand register-broker --config errands.yml"
 )]
-pub(crate) struct RegisterBroker {
+pub struct RegisterBroker {
     /// Path of the errand's configuration.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -64,7 +64,17 @@ pub(crate) struct RegisterBroker {
 }
 
 impl RegisterBroker {
-    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    /// Registers the broker of a file, or only reports what would change. `wait_for_broker` is in seconds.
+    pub fn of(config: PathBuf, dry_run: bool, wait_for_broker: u64) -> Self {
+        Self {
+            config: Some(config),
+            dry_run,
+            wait_for_broker,
+        }
+    }
+
+    /// Runs the errand.
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         let config = load(
             self.config.as_deref(),

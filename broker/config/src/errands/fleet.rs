@@ -56,6 +56,12 @@ pub struct RunSettings {
     pub continues: bool,
     /// Retries the instances that failed in that run.
     pub retries_failed: bool,
+    /// A run that another process carries out is taken over.
+    pub takes_over: bool,
+    /// A new run does not replace an earlier one that has not succeeded. The errands replace it, like the Go errands.
+    pub keeps_unfinished: bool,
+    /// Instances that are up to date are skipped. The Go errand visits every instance, and so does the file.
+    pub only_outdated: bool,
     /// Nothing is changed.
     pub is_dry: bool,
     /// The number of failures after which the run starts no further instance.
@@ -150,6 +156,9 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
     Some(RunSettings {
         continues: section.flag("continue"),
         retries_failed: section.flag("retry_failed"),
+        takes_over: false,
+        keeps_unfinished: false,
+        only_outdated: false,
         is_dry: section.flag("dry_run"),
         has_health_gate: section.flag("health_gate"),
         plans: section.plain_texts("plans"),
