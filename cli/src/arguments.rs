@@ -6,6 +6,7 @@ use odb_errand::{Console, Dependencies, ExitStatus, Screen, until_stopped};
 use crate::{
     broker::BrokerCommand,
     contexts::{ContextCommand, Selection},
+    environment::Environment,
     instance::InstanceCommand,
     orphan::OrphanCommand,
     output::{Output, OutputFlags},
@@ -17,9 +18,9 @@ use crate::{
 
 /// Operate on-demand brokers: service instances, rollouts, orphans, plans
 ///
-/// Select a broker with a context (`odb context set`), with flags, or with ODB_CONTEXT, ODB_URL, ODB_USERNAME,
-/// ODB_PASSWORD and ODB_CA_CERT. Flags win over the environment, and that over the file of contexts (ODB_CONFIG, or
-/// ~/.config/odb/config.yml).
+/// Select a broker with a context (`odb context set`), with flags, or with `ODB_CONTEXT`, `ODB_URL`,
+/// `ODB_USERNAME`, `ODB_PASSWORD` and `ODB_CA_CERT`. Flags win over the environment, and that over the file of contexts
+/// (`$ODB_CONFIG`, or `~/.config/odb/config.yml`).
 ///
 /// Results go to standard output, messages to standard error. Exit status: 0 done; 1 failed; 2 usage error; 10 an
 /// operation is in progress, or an orphan remains.
@@ -58,10 +59,10 @@ enum Command {
 }
 
 impl Arguments {
-    pub(crate) async fn run(self) -> anyhow::Result<ExitStatus> {
-        let output = Output::of(&self.output);
+    pub(crate) async fn run(self, environment: Environment) -> anyhow::Result<ExitStatus> {
+        let output = Output::of(&self.output, &environment);
         let dependencies = Dependencies::new(Console::plain(Screen::of_stderr()));
-        let selection = &self.selection;
+        let selection = &self.selection.within(environment);
         let (output, with) = (&output, &dependencies);
         match self.command {
             Command::Instance(command) => {

@@ -10,7 +10,7 @@ use odb_redaction::Chain;
 use crate::contexts::{Selection, Target};
 
 /// The time for an answer. Lists of large fleets take some seconds.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A broker under the name of its context.
 pub(crate) struct Broker {

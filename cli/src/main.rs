@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `arguments` | the command line |
 //! | `contexts` | which brokers a command reaches, and with which credentials |
+//! | `environment` | the variables of the process |
 //! | `brokers` | the brokers of a command, connected |
 //! | `names` | names that people type |
 //! | `output` | tables, JSON and YAML |
@@ -17,6 +18,7 @@ mod arguments;
 mod broker;
 mod brokers;
 mod contexts;
+mod environment;
 mod instance;
 mod names;
 mod orphan;
@@ -34,12 +36,14 @@ use odb_redaction::Chain;
 use tokio::runtime::Runtime;
 
 use arguments::Arguments;
+use environment::Environment;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let environment = Environment::of(std::env::vars_os());
     let status = match Runtime::new() {
         Ok(runtime) => {
-            let status = runtime.block_on(Box::pin(arguments.run()));
+            let status = runtime.block_on(Box::pin(arguments.run(environment)));
             // Does not wait for a thread that is blocked in a prompt.
             runtime.shutdown_background();
             status

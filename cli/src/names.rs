@@ -111,11 +111,11 @@ pub(crate) fn chosen<'e>(
     if let Some(entry) = of_id {
         return Ok(entry);
     }
-    let named: Vec<&InventoryEntry> = entries
+    let found: Vec<&InventoryEntry> = entries
         .iter()
         .filter(|entry| entry.name.as_deref() == Some(text))
         .collect();
-    match named.as_slice() {
+    match found.as_slice() {
         [entry] => Ok(entry),
         [] => {
             let names = entries.iter().filter_map(|entry| entry.name.as_deref());

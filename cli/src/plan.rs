@@ -167,11 +167,11 @@ async fn quota(
     let headings = headings(brokers, &["PLAN", "RESOURCE", "USED", "LIMIT", "USE"]);
     let mut table = Table::new(&headings);
     for row in &rows {
-        let plan = row.plan.clone().unwrap_or_else(|| "all plans".to_owned());
+        let of = row.plan.clone().unwrap_or_else(|| "all plans".to_owned());
         let plain = |text: String| (text, Tone::Plain);
         let limit = row.limit.map(|limit| limit.to_string());
         let mut cells = vec![
-            plain(plan),
+            plain(of),
             plain(row.resource.clone()),
             plain(row.used.to_string()),
             plain(limit.unwrap_or_else(|| "none".to_owned())),

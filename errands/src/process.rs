@@ -67,7 +67,6 @@ impl Dependencies {
     }
 
     /// Writes output for programs to stdout, unchanged. A reader that has closed the pipe is not an error.
-    #[expect(clippy::unused_self, reason = "standard output is the process's, too")]
     pub fn print(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         let written = stdout

@@ -1,6 +1,6 @@
 //! `odb broker check`: the connection to a broker, step by step, each with a remedy.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use odb_clients::{
     FailureKind, ServiceError,
@@ -21,7 +21,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// A step, and what came of it. After an error the following steps are not reached.
 #[derive(Debug, Serialize)]
 struct Step {
-    step: &'static str,
+    #[serde(rename = "step")]
+    name: &'static str,
     ok: bool,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,9 +42,9 @@ pub(super) async fn run(
         } else {
             output.toned(Tone::Bad, "✗")
         };
-        text += &format!("{mark} {:<15} {}\n", step.step, harmless(&step.text));
+        let _ = writeln!(text, "{mark} {:<15} {}", step.name, harmless(&step.text));
         if let Some(remedy) = &step.remedy {
-            text += &format!("  remedy: {remedy}\n");
+            let _ = writeln!(text, "  remedy: {remedy}");
         }
     }
     output.print_text(&steps, &text)?;
@@ -149,18 +150,18 @@ fn explained(error: &ServiceError) -> Vec<Step> {
 }
 
 impl Step {
-    fn good(step: &'static str, text: String) -> Self {
+    fn good(name: &'static str, text: String) -> Self {
         Self {
-            step,
+            name,
             ok: true,
             text,
             remedy: None,
         }
     }
 
-    fn bad(step: &'static str, text: String, remedy: &str) -> Self {
+    fn bad(name: &'static str, text: String, remedy: &str) -> Self {
         Self {
-            step,
+            name,
             ok: false,
             text,
             remedy: Some(remedy.to_owned()),

@@ -58,7 +58,7 @@ pub(crate) enum ContextCommand {
 
 impl ContextCommand {
     pub(crate) fn run(&self, selection: &Selection, output: &Output) -> anyhow::Result<ExitStatus> {
-        let path = file::path()?;
+        let path = file::path(&selection.environment)?;
         let mut file = ContextFile::load(&path)?;
         match self {
             Self::List => {

@@ -1,7 +1,7 @@
 //! The file of contexts: readable by its owner alone, and always complete.
 
 use std::{
-    env, fs, io,
+    fs, io,
     io::Write,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use odb_adapter_sdk::yaml;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::variable;
+use crate::environment::Environment;
 
 /// The rights of others to the file.
 const OF_OTHERS: u32 = 0o077;
@@ -54,13 +54,13 @@ fn hidden<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretString, D:
 }
 
 /// `$ODB_CONFIG`, else `odb/config.yml` in the user's folder of configurations.
-pub(super) fn path() -> anyhow::Result<PathBuf> {
-    if let Some(file) = variable("ODB_CONFIG") {
+pub(super) fn path(environment: &Environment) -> anyhow::Result<PathBuf> {
+    if let Some(file) = environment.get("ODB_CONFIG") {
         return Ok(file.into());
     }
-    let folder = match (variable("XDG_CONFIG_HOME"), env::home_dir()) {
+    let folder = match (environment.get("XDG_CONFIG_HOME"), environment.get("HOME")) {
         (Some(folder), _) => PathBuf::from(folder),
-        (None, Some(home)) => home.join(".config"),
+        (None, Some(home)) => PathBuf::from(home).join(".config"),
         (None, None) => bail!("There is no home folder: set ODB_CONFIG to the path of a file"),
     };
     Ok(folder.join("odb/config.yml"))

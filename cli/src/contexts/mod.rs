@@ -9,7 +9,7 @@
 mod commands;
 mod file;
 
-use std::{env, fs, io::Read, path::PathBuf};
+use std::{fs, io::Read, path::PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -19,7 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 pub(crate) use commands::ContextCommand;
 use file::{ContextFile, Stored};
 
-use crate::names::unknown;
+use crate::{environment::Environment, names::unknown};
 
 /// Which broker, on every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -46,6 +46,8 @@ pub(crate) struct Selection {
     /// Do not verify the broker's certificate. Never in production.
     #[arg(long, global = true)]
     skip_ssl_validation: bool,
+    #[arg(skip)]
+    environment: Environment,
 }
 
 /// Settings from one source. Unset ones come from the next.
@@ -67,6 +69,14 @@ pub(crate) struct Target {
 }
 
 impl Selection {
+    /// The same with the variables of the environment, which flags override.
+    pub(crate) fn within(self, environment: Environment) -> Self {
+        Self {
+            environment,
+            ..self
+        }
+    }
+
     /// The brokers of a command that reads one or several.
     pub(crate) fn targets(&self) -> anyhow::Result<Vec<Target>> {
         let flags = Settings {
@@ -76,16 +86,22 @@ impl Selection {
             ca_cert: self.ca_cert.clone(),
             skip_ssl_validation: self.skip_ssl_validation,
         };
-        let file = ContextFile::load(&file::path()?)?;
+        let environment = &self.environment;
+        let file = ContextFile::load(&file::path(environment)?)?;
         let named = match (self.contexts.as_slice(), self.all_contexts) {
             ([], true) => file.names().map(str::to_owned).collect(),
-            ([], false) => variable("ODB_CONTEXT").into_iter().collect(),
+            ([], false) => environment.get("ODB_CONTEXT").into_iter().collect(),
             (named, _) => named.to_vec(),
         };
         if self.all_contexts && named.is_empty() {
             bail!("There are no contexts. Add one with `odb context set NAME --url URL`");
         }
-        resolve(&named, &flags, &Settings::of_environment(), &file)
+        resolve(
+            &named,
+            &flags,
+            &Settings::of_environment(environment),
+            &file,
+        )
     }
 
     /// The broker of a command that changes one, or shows something of one.
@@ -99,12 +115,12 @@ impl Selection {
 }
 
 impl Settings {
-    fn of_environment() -> Self {
+    fn of_environment(environment: &Environment) -> Self {
         Self {
-            url: variable("ODB_URL"),
-            username: variable("ODB_USERNAME"),
-            password: variable("ODB_PASSWORD").map(SecretString::from),
-            ca_cert: variable("ODB_CA_CERT"),
+            url: environment.get("ODB_URL"),
+            username: environment.get("ODB_USERNAME"),
+            password: environment.get("ODB_PASSWORD").map(SecretString::from),
+            ca_cert: environment.get("ODB_CA_CERT"),
             skip_ssl_validation: false,
         }
     }
@@ -129,11 +145,6 @@ impl Settings {
             skip_ssl_validation: stored.skip_ssl_validation,
         }
     }
-}
-
-/// An unset variable and an empty one are the same.
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The brokers that `named` selects; without names that of flags and environment, or the current context.

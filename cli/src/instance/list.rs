@@ -125,11 +125,11 @@ impl State {
 
 fn cells(entry: &InventoryEntry, now: Timestamp) -> [(String, Tone); 5] {
     let plain = |text: String| (text, Tone::Plain);
-    let plan = entry.plan_name.clone();
-    let plan = plan.or_else(|| entry.plan_id.as_ref().map(PlanId::to_string));
+    let on = entry.plan_name.clone();
+    let on = on.or_else(|| entry.plan_id.as_ref().map(PlanId::to_string));
     [
         plain(name(entry).to_owned()),
-        plain(plan.unwrap_or_default()),
+        plain(on.unwrap_or_default()),
         plain(place(entry)),
         operation_cell(entry.operation.as_ref(), now),
         match entry.up_to_date {
@@ -186,13 +186,12 @@ pub(crate) fn operation_cell(
     let Some(operation) = operation else {
         return (String::new(), Tone::Plain);
     };
-    let mut text = format!("{} {}", operation.kind, state_text(operation.state));
-    if let Some(began) = operation.began {
-        let age = age(began, now);
-        text += &match operation.state {
-            OperationState::InProgress => format!(" for {age}"),
-            OperationState::Succeeded | OperationState::Failed => format!(", began {age} ago"),
-        };
-    }
+    let (kind, state) = (operation.kind, state_text(operation.state));
+    let age = operation.began.map(|began| age(began, now));
+    let text = match (operation.state, age) {
+        (_, None) => format!("{kind} {state}"),
+        (OperationState::InProgress, Some(age)) => format!("{kind} {state} for {age}"),
+        (_, Some(age)) => format!("{kind} {state}, began {age} ago"),
+    };
     (text, Tone::of(operation.state))
 }

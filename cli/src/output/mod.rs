@@ -2,10 +2,7 @@
 
 mod table;
 
-use std::{
-    env,
-    io::{self, IsTerminal, Write},
-};
+use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
@@ -15,6 +12,7 @@ use odb_adapter_sdk::yaml;
 use odb_api_types::management::OperationState;
 use serde::Serialize;
 
+use crate::environment::Environment;
 pub(crate) use table::Table;
 
 /// How results are printed, on every command.
@@ -27,7 +25,7 @@ pub(crate) struct OutputFlags {
     /// Leave out the headings of tables.
     #[arg(long, global = true)]
     no_headers: bool,
-    /// When to use colour. NO_COLOR turns it off, too.
+    /// When to use colour. `NO_COLOR` turns it off, too.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     color: Colour,
 }
@@ -68,10 +66,9 @@ pub(crate) struct Output {
 
 impl Output {
     /// The standard output of this process.
-    pub(crate) fn of(flags: &OutputFlags) -> Self {
+    pub(crate) fn of(flags: &OutputFlags, environment: &Environment) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let width = terminal_size::terminal_size_of(io::stdout());
-        let is_unset = |name| env::var_os(name).is_none_or(|value| value.is_empty());
         Self {
             format: flags.output,
             has_headings: !flags.no_headers,
@@ -79,8 +76,8 @@ impl Output {
                 Colour::Always => true,
                 Colour::Never => false,
                 Colour::Auto => {
-                    let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
-                    is_terminal && is_unset("NO_COLOR") && !is_dumb
+                    let is_dumb = environment.get("TERM").is_some_and(|term| term == "dumb");
+                    is_terminal && !environment.has("NO_COLOR") && !is_dumb
                 }
             },
             width: width.map(|(width, _)| usize::from(width.0)),

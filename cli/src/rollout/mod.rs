@@ -162,7 +162,7 @@ impl RolloutCommand {
                     is_dry: dry_run,
                     ..RunSettings::default()
                 };
-                fleet.run(run, selection, output, dependencies).await
+                fleet.run(&run, selection, output, dependencies).await
             }
             Self::Continue(Continue {
                 fleet,
@@ -173,7 +173,7 @@ impl RolloutCommand {
                     retries_failed: retry_failed,
                     ..RunSettings::default()
                 };
-                fleet.run(run, selection, output, dependencies).await
+                fleet.run(&run, selection, output, dependencies).await
             }
             Self::Status(command) => {
                 let broker = brokers::one(selection, console)?;
@@ -191,8 +191,8 @@ impl RolloutCommand {
 
 impl FleetFlags {
     async fn run(
-        self,
-        run: RunSettings,
+        &self,
+        run: &RunSettings,
         selection: &Selection,
         output: &Output,
         dependencies: &Dependencies,
@@ -245,8 +245,8 @@ impl FleetFlags {
     }
 
     fn fleet(
-        self,
-        run: RunSettings,
+        &self,
+        run: &RunSettings,
         instances: Vec<String>,
         target: Target,
         dependencies: &Dependencies,
@@ -288,8 +288,8 @@ impl FleetFlags {
                 organizations: self.filter.organizations().to_vec(),
                 spaces: self.filter.spaces().to_vec(),
                 instances,
-                excluded: self.excluded,
-                ..run
+                excluded: self.excluded.clone(),
+                ..run.clone()
             },
         })
     }

@@ -39,7 +39,6 @@ struct Reported {
 }
 
 impl Status {
-    #[expect(clippy::unused_self, reason = "it is a command")]
     pub(super) async fn run(
         &self,
         broker: &BrokerApi,

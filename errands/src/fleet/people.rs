@@ -27,10 +27,10 @@ impl FleetRun<'_> {
 
     /// Logs a line of the engine.
     pub(super) fn log(&self, names: &Names, text: &str) {
-        if !FOR_LOGS.iter().any(|begin| text.starts_with(begin)) {
-            self.console.log(names.put_into(text));
-        } else {
+        if FOR_LOGS.iter().any(|begin| text.starts_with(begin)) {
             self.detail(text);
+        } else {
+            self.console.log(names.put_into(text));
         }
     }
 
