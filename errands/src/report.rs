@@ -42,6 +42,9 @@ pub(crate) struct Report {
     more: Map<String, Value>,
     counts: BTreeMap<Outcome, usize>,
     instances: Vec<Row>,
+    /// The table has no ids of instances that have a name.
+    #[serde(skip)]
+    hides_ids: bool,
     #[serde(skip)]
     locations: HashMap<InstanceId, usize>,
 }
@@ -87,6 +90,11 @@ impl Report {
             self.locations.insert(row.instance.clone(), location);
             self.instances.push(row);
         }
+    }
+
+    /// From now on the table has no ids where every instance of it has a name.
+    pub(crate) fn hide_ids(&mut self) {
+        self.hides_ids = true;
     }
 
     /// Adds a member about the complete run at the top of the document.
@@ -139,7 +147,9 @@ impl Report {
         let rows: Vec<_> = rows.map(cells).collect();
         let mut text = String::new();
         if !rows.is_empty() {
+            let are_named = rows.iter().all(|row| !row[NAME].is_empty());
             let used: Vec<usize> = (0..HEADINGS.len())
+                .filter(|column| *column != ID || !self.hides_ids || !are_named)
                 .filter(|column| rows.iter().any(|row| !row[*column].is_empty()))
                 .collect();
             let of_used =
@@ -284,6 +294,10 @@ fn in_seconds<S: Serializer>(
         None => serializer.serialize_none(),
     }
 }
+
+/// The columns of an instance's name and id.
+const NAME: usize = 0;
+const ID: usize = 1;
 
 const HEADINGS: [&str; 8] = [
     "NAME", "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",

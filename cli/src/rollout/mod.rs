@@ -143,6 +143,9 @@ struct FleetFlags {
     /// Exclude this instance, or the instances of this plan, space or organization; repeatable.
     #[arg(long = "exclude", value_name = "NAME")]
     excluded: Vec<String>,
+    /// Print also ids, and every line of the errand's log.
+    #[arg(short, long)]
+    verbose: bool,
     /// File of the errand `upgrade-all-service-instances`: its Cloud Controller learns of the upgrades.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -216,7 +219,7 @@ impl FleetFlags {
             } else {
                 OutputFormat::Text
             },
-            is_verbose: false,
+            is_verbose: self.verbose,
             next: NextCommands {
                 begin: format!("odb rollout start{more}"),
                 resume: format!("odb rollout continue{more} --retry-failed"),

@@ -76,6 +76,9 @@ impl<'a> FleetRun<'a> {
         let ended = self.ended(&mut report).await;
         // Where nothing was listed only programs want to read that nothing became of anything.
         let output = self.view.output;
+        if self.is_short() {
+            report.hide_ids();
+        }
         if output == OutputFormat::Json || !report.rows().is_empty() {
             report.show(Shown::Unsuccessful, self.dependencies);
         }

@@ -17,7 +17,7 @@
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | the state of the upstreams and of the machine |
 //! | `dev_loop` | a service author with a folder of their own, and a sandbox that runs its content |
 //! | `secrets` | the search for secrets |
-//! | `errand` | runs the operator's errands |
+//! | `errand`, `odb` | run the operator's errands and command line |
 //! | [`release`] | the BOSH release as a Director renders it |
 //! | `conformance_suite` | runs the public suite against a broker |
 //! | [`manifest`] | BOSH manifests, ops files and variables |
@@ -50,6 +50,7 @@ mod guide;
 mod instances_api;
 mod management;
 pub mod manifest;
+mod odb;
 mod platform;
 mod postgres;
 mod process;
@@ -84,6 +85,7 @@ pub use guide::{
     messages_of_scripts, properties_page,
 };
 pub use instances_api::InstancesApi;
+pub use odb::{Odb, OdbRun, RunningOdb};
 pub use platform::{Ended, Order, Platform, new_id};
 pub use postgres::Postgres;
 pub use process::Process;

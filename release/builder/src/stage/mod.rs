@@ -63,7 +63,7 @@ struct Package {
 const PACKAGES: [Package; 2] = [
     Package {
         name: "on-demand-broker",
-        programs: &["on-demand-broker", "odb-errand"],
+        programs: &["on-demand-broker", "odb", "odb-errand"],
     },
     Package {
         name: "service-adapters",

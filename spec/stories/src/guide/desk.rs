@@ -29,6 +29,7 @@ const ERRANDS: [&str; 9] = [
 /// | --- | --- |
 /// | `broker.yml`, `config.yml` | the broker's file, and one for all errands, also called `FILE` |
 /// | `broker.password`, `authority.pem` | the broker's password, and the authority that all parts trust |
+/// | `odb` | the command line, without contexts |
 /// | `odb-errand` | the program, also under the name of each errand of the Go release |
 /// | `cf` | the sandbox's command line, as a developer, in documents for operators as the administrator |
 /// | `$BROKER`, `$INSTANCE` | the broker's address, and the instance's id, also called `ID` |
@@ -50,7 +51,9 @@ impl Desk {
         let cf = foundation.cf();
         cf.register(&broker).await;
 
-        let mut reader = Reader::new()
+        let reader = Reader::new();
+        let contexts = reader.folder().join(".odb.yml");
+        let mut reader = reader
             .of(&document.path)
             .with_variable(
                 "ODB_FOUNDATION",
@@ -61,11 +64,16 @@ impl Desk {
                     .to_string(),
             )
             .with_variable("BROKER", broker.url())
+            .with_variable("ODB_CONFIG", &contexts.display().to_string())
             .with_word("https://broker.example.com", broker.url())
             .with_word("/path/to/the/authority.pem", &foundation.authority_file())
             .with_word("NAME:PASSWORD", &format!("broker:{}", broker.password()))
             .with_word("FILE", "config.yml");
-        if document.text.contains("$INSTANCE") || document.text.contains(" ID") {
+        let needs_instance = ["$INSTANCE", " ID", "odb instance"];
+        if needs_instance
+            .iter()
+            .any(|text| document.text.contains(text))
+        {
             let order = ["create-service", "redis", "small", "desk", "--wait"];
             cf.run(&order).await.succeeded();
             let guid = cf.run(&["service", "desk", "--guid"]).await.succeeded();

@@ -19,8 +19,9 @@ const TIME_LIMIT: &str = "300";
 const VERSION: &str = "0.0.0+test";
 
 /// The programs in the release, and the one that builds it.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "kafka-service-adapter",
+    "odb",
     "odb-errand",
     "odb-release",
     "on-demand-broker",

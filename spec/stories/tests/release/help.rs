@@ -4,8 +4,9 @@ use std::process::Command;
 
 use odb_stories::Binaries;
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "on-demand-broker",
+    "odb",
     "odb-errand",
     "odb-adapter",
     "odb-sandbox",

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `documents` | the commands, files and links of all documents |
+//! | `dependencies` | the operator's programs, which have no server among them |
 //! | `help` | the `--help` of every program |
 //! | `tarball` | the tarball as a Director and its agents unpack it |
 //! | `migrating` | the manifest of the Go release, with the release's name swapped |
@@ -20,6 +21,7 @@
 
 #![cfg(test)]
 
+mod dependencies;
 mod documents;
 mod help;
 mod manifests;

@@ -109,6 +109,7 @@ mod matrix;
 mod metrics;
 mod migrating;
 mod observers;
+mod odb;
 mod old_foundations;
 mod operation_status;
 mod orphans;

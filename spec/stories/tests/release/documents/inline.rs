@@ -11,8 +11,9 @@ use odb_stories::{Binaries, Document};
 
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "on-demand-broker",
+    "odb",
     "odb-errand",
     "odb-adapter",
     "odb-sandbox",

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use odb_stories::{messages_of, messages_of_scripts};
 
 /// The programs by the folder of their sources.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 10] = [
+    ("odb", "cli/src"),
     ("broker", "broker"),
     ("errands", "errands"),
     ("adapter-sdk", "adapter-sdk/src"),

@@ -90,6 +90,7 @@ fn stage_small_programs(beside: &Path, folder: &Path) {
     fs::create_dir(&binaries).expect("the test made the folder");
     for program in [
         "on-demand-broker",
+        "odb",
         "odb-errand",
         "kafka-service-adapter",
         "redis-service-adapter",

@@ -129,7 +129,10 @@ fn check_members(archive: &Path) {
 fn its_packages_install_programs_that_run_and_are_stripped() {
     let release = unpacked(&release::tarball());
     for (package, programs) in [
-        ("on-demand-broker", &["on-demand-broker", "odb-errand"][..]),
+        (
+            "on-demand-broker",
+            &["on-demand-broker", "odb", "odb-errand"][..],
+        ),
         (
             "service-adapters",
             &[

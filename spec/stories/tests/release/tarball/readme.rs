@@ -64,6 +64,7 @@ async fn the_guide_shows_how_to_make_the_release_that_its_manifests_ask_for() {
     let binaries = tempfile::tempdir().expect("tests may write temporary files");
     for program in [
         "on-demand-broker",
+        "odb",
         "odb-errand",
         "kafka-service-adapter",
         "redis-service-adapter",

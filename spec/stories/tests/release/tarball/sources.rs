@@ -40,7 +40,10 @@ async fn sources_make_a_release_that_compiles_without_a_network() {
     let packages = tempfile::tempdir().expect("tests may write temporary files");
     install(release.path(), "rust", packages.path());
     for (package, programs) in [
-        ("on-demand-broker", &["odb-errand", "on-demand-broker"][..]),
+        (
+            "on-demand-broker",
+            &["odb", "odb-errand", "on-demand-broker"][..],
+        ),
         (
             "service-adapters",
             &[
