@@ -90,6 +90,7 @@ pub(super) async fn attend(
         "request",
         request.id = %id,
         instance.id = instance_of(&path),
+        binding.id = binding_of(&path),
         correlation.id = bounded(correlation, LOGGED),
         request.identity = bounded(text(identity.as_ref()).unwrap_or_default(), LOGGED),
         originator.platform = originator.platform,
@@ -255,6 +256,12 @@ fn instance_of(path: &str) -> &str {
     .find_map(|prefix| path.strip_prefix(prefix))
     .and_then(|rest| rest.split('/').next())
     .unwrap_or_default()
+}
+
+fn binding_of(path: &str) -> &str {
+    path.split_once("/service_bindings/")
+        .and_then(|(_, rest)| rest.split('/').next())
+        .unwrap_or_default()
 }
 
 fn text(value: Option<&HeaderValue>) -> Option<&str> {

@@ -10,7 +10,7 @@ use std::{
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::{Foundation, Platform, Process, RawClient, Response, Secrets, eventually};
+use crate::{Foundation, Platform, Process, RawClient, Response, Secrets, eventually, log_schema};
 
 /// How lines of telemetry begin.
 const TELEMETRY: &str = "[on-demand-service-broker] ";
@@ -43,6 +43,16 @@ pub struct Broker {
 /// One line of the broker's log.
 #[derive(Clone, Debug)]
 pub struct LogLine(Value);
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.process.end();
+        log_schema::expect_valid(&self.lines());
+    }
+}
 
 impl Broker {
     pub(crate) async fn start(

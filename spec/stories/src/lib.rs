@@ -48,6 +48,7 @@ mod eventually;
 mod foundation;
 mod guide;
 mod instances_api;
+mod log_schema;
 mod management;
 pub mod manifest;
 mod odb;

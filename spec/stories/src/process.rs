@@ -3,7 +3,8 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -27,22 +28,29 @@ const PRINTED: usize = 64 * 1024;
 pub struct Process {
     name: String,
     child: Child,
-    output: PathBuf,
-    errors: PathBuf,
+    output: Output,
+    errors: Output,
+}
+
+/// A file that a process writes. It is readable even when its folder is gone.
+#[derive(Debug)]
+struct Output {
+    path: PathBuf,
+    file: File,
 }
 
 impl Process {
     /// Starts `command`. Its stdout goes to `NAME.out` and its stderr to `NAME.err` in the folder `logs`.
     pub fn start(name: &str, command: &mut Command, logs: &Path) -> Self {
-        let output = logs.join(format!("{name}.out"));
-        let errors = logs.join(format!("{name}.err"));
+        let output = Output::create(logs.join(format!("{name}.out")));
+        let errors = Output::create(logs.join(format!("{name}.err")));
         for (name, _) in env::vars_os().filter(|(name, _)| is_proxy(name)) {
             command.env_remove(name);
         }
         let child = command
             .stdin(Stdio::null())
-            .stdout(create(&output))
-            .stderr(create(&errors))
+            .stdout(output.for_child())
+            .stderr(errors.for_child())
             .spawn()
             .unwrap_or_else(|error| panic!("could not start `{name}`: {error}"));
         Self {
@@ -58,11 +66,23 @@ impl Process {
     }
 
     pub fn output(&self) -> String {
-        text(&self.output)
+        self.output.text()
     }
 
     pub fn errors(&self) -> String {
-        text(&self.errors)
+        self.errors.text()
+    }
+
+    /// Ends it with SIGTERM, then SIGKILL.
+    pub(crate) fn end(&mut self) {
+        self.terminate();
+        if self.is_running() {
+            // A frozen one would not receive it.
+            let _ = kill_process(self.pid(), Signal::CONT);
+        }
+        if !self.wait_in_place(GOOD_ORDER) {
+            self.kill();
+        }
     }
 
     pub fn is_running(&mut self) -> bool {
@@ -149,11 +169,11 @@ impl Process {
     #[expect(clippy::print_stderr, reason = "a failing test shows what it knows")]
     fn print_logs(&self) {
         for file in [&self.output, &self.errors] {
-            let text = text(file);
+            let text = file.text();
             if !text.is_empty() {
                 let cut = text.len().saturating_sub(PRINTED);
                 let start = text.ceil_char_boundary(cut);
-                eprintln!("--- {} ---\n{}", file.display(), &text[start..]);
+                eprintln!("--- {} ---\n{}", file.path.display(), &text[start..]);
             }
         }
     }
@@ -161,14 +181,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.terminate();
-        if self.is_running() {
-            // A frozen one would not receive it.
-            let _ = kill_process(self.pid(), Signal::CONT);
-        }
-        if !self.wait_in_place(GOOD_ORDER) {
-            self.kill();
-        }
+        self.end();
         if std::thread::panicking() {
             self.print_logs();
         }
@@ -191,12 +204,29 @@ fn is_proxy(name: &OsStr) -> bool {
         .ends_with("_proxy")
 }
 
-fn create(path: &Path) -> File {
-    File::create(path)
-        .unwrap_or_else(|error| panic!("could not make `{}`: {error}", path.display()))
-}
+impl Output {
+    fn create(path: PathBuf) -> Self {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap_or_else(|error| panic!("could not make `{}`: {error}", path.display()));
+        Self { path, file }
+    }
 
-fn text(path: &Path) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    fn for_child(&self) -> File {
+        self.file.try_clone().expect("a file can be opened twice")
+    }
+
+    /// What is in it so far. The child has the same offset, so this one reads at its own.
+    fn text(&self) -> String {
+        let length = self.file.metadata().map_or(0, |file| file.len());
+        let mut bytes = vec![0; usize::try_from(length).expect("it is a log")];
+        self.file
+            .read_exact_at(&mut bytes, 0)
+            .expect("a log only grows");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
 }

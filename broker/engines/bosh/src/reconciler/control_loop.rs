@@ -117,8 +117,9 @@ impl Reconciler {
     pub(crate) fn run(self) -> impl Future<Output = ()> + Send {
         let operation = &self.context.operation;
         let span = tracing::info_span!(
-            "driver",
+            "reconciler",
             request.id = %operation.record.request,
+            operation.id = %operation.record.request,
             instance.id = %operation.instance,
             operation = %operation.kind(),
         );
