@@ -31,7 +31,7 @@ impl Fields {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// Unknown values of a request are left out of its lines.
+    /// Unknown values are left out.
     fn without_empty(&mut self) {
         self.0.retain(|_, value| value != "");
     }
@@ -71,6 +71,7 @@ where
         line.add("timestamp", format!("{:.6}", Timestamp::now()));
         line.add("level", metadata.level().as_str());
         event.record(&mut line);
+        line.without_empty();
         line.add("target", metadata.target());
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(Fields(fields)) = span.extensions().get() {
@@ -186,6 +187,7 @@ mod tests {
                             status = 202_u16,
                             is = true,
                             part = 0.5,
+                            unknown = "",
                             "it \"said\"\n"
                         );
                     });
