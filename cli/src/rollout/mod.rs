@@ -58,6 +58,9 @@ pub(crate) enum RolloutCommand {
 pub(crate) struct Start {
     #[command(flatten)]
     fleet: FleetFlags,
+    /// Replace an earlier run that has not succeeded. Without the flag it has to be continued.
+    #[arg(long)]
+    restart: bool,
     /// Report what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -74,6 +77,10 @@ pub(crate) struct Continue {
     /// Retry the instances that have failed in the run.
     #[arg(long)]
     retry_failed: bool,
+    /// Take the run over from another process, which then stops. Without the flag a run that another process carries
+    /// out is refused until two minutes after that process has reported last.
+    #[arg(long)]
+    take_over: bool,
 }
 
 /// Stop the latest run: its process starts no further instance
@@ -160,8 +167,13 @@ impl RolloutCommand {
     ) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         match self {
-            Self::Start(Start { fleet, dry_run }) => {
+            Self::Start(Start {
+                fleet,
+                restart,
+                dry_run,
+            }) => {
                 let run = RunSettings {
+                    keeps_unfinished: !restart,
                     is_dry: dry_run,
                     ..RunSettings::default()
                 };
@@ -170,9 +182,12 @@ impl RolloutCommand {
             Self::Continue(Continue {
                 fleet,
                 retry_failed,
+                take_over,
             }) => {
                 let run = RunSettings {
                     continues: true,
+                    keeps_unfinished: true,
+                    takes_over: take_over,
                     retries_failed: retry_failed,
                     ..RunSettings::default()
                 };
@@ -316,9 +331,7 @@ impl Stop {
             Err(error) if error.is_unknown_route() => bail!(
                 "This broker cannot stop runs. Press Ctrl-C where the run was started: it finishes the current step"
             ),
-            Err(error) if error.status() == Some(StatusCode::CONFLICT) => {
-                bail!("The run has ended meanwhile")
-            }
+            Err(error) if error.status() == Some(StatusCode::CONFLICT) => bail!(error.reason()),
             Err(error) => return Err(error.into()),
         }
         dependencies.console.log(format_args!(

@@ -75,12 +75,13 @@ impl Status {
         let reported: Vec<Reported> = reported.collect();
         let mut is_in_progress = false;
         for Reported { run, instances } in &reported {
-            let (state, tone) = match run.run.outcome {
-                None => ("in progress", Tone::Busy),
-                Some(RunOutcome::Succeeded) => ("succeeded", Tone::Good),
-                Some(RunOutcome::Failed) => ("failed", Tone::Bad),
+            let (state, tone) = match (run.run.outcome, &run.run.lease) {
+                (None, Some(_)) if !run.is_running => ("interrupted", Tone::Bad),
+                (None, _) => ("in progress", Tone::Busy),
+                (Some(RunOutcome::Succeeded), _) => ("succeeded", Tone::Good),
+                (Some(RunOutcome::Failed), _) => ("failed", Tone::Bad),
             };
-            is_in_progress |= run.run.outcome.is_none();
+            is_in_progress |= tone == Tone::Busy;
             let target = if run.is_current {
                 "current"
             } else {

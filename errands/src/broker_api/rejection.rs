@@ -2,6 +2,7 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{FailureKind, ServiceError, http::StatusCode};
+use odb_redaction::Chain;
 
 /// The parts of an error of the broker's own API. `FailureKind::Refused::name` is the broker's code, such as
 /// `ODB-1001`; it is empty for an error of a Go broker or of a router in front of the broker.
@@ -19,6 +20,9 @@ pub trait BrokerApiRejection {
 
     /// Whether the same request may succeed later, also because of a router that answers 404 while the broker restarts.
     fn is_transient_or_restart(&self) -> bool;
+
+    /// The reason in the broker's words, for a rejection that an operator can act on without the request.
+    fn reason(&self) -> String;
 }
 
 impl BrokerApiRejection for ServiceError {
@@ -41,6 +45,13 @@ impl BrokerApiRejection for ServiceError {
 
     fn is_transient_or_restart(&self) -> bool {
         is_of_router(self) || self.is_transient()
+    }
+
+    fn reason(&self) -> String {
+        match &self.kind {
+            FailureKind::Refused { description, .. } => description.clone(),
+            _ => Chain(self).to_string(),
+        }
     }
 }
 

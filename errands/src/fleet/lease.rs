@@ -8,8 +8,7 @@ use odb_api_types::{
     code::Code,
     management::{Holder, LeaseRun, Run, RunId},
 };
-use odb_clients::{FailureKind, ServiceError, http::Method};
-use odb_redaction::Chain;
+use odb_clients::{ServiceError, http::Method};
 use tokio::time::sleep;
 
 use super::run::FleetRun;
@@ -60,7 +59,7 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
             }
             Ok(_) => {}
             Err(error) if is_lost(&error) => {
-                stop(&format!("This run stops: {}", reason(&error)));
+                stop(&format!("This run stops: {}", error.reason()));
                 break;
             }
             // The broker may be away for some minutes, and may be older than leases after that.
@@ -73,14 +72,6 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
 /// Whether the run belongs to another process now, or another run has replaced it.
 fn is_lost(error: &ServiceError) -> bool {
     error.has_code(Code::RunLeased) || error.has_code(Code::RunOver)
-}
-
-/// The reason of the broker for a rejection.
-pub(super) fn reason(error: &ServiceError) -> String {
-    match &error.kind {
-        FailureKind::Refused { description, .. } => description.clone(),
-        _ => Chain(error).to_string(),
-    }
 }
 
 async fn request(broker: &BrokerApi, id: RunId, take_over: bool) -> Result<Run, ServiceError> {

@@ -118,11 +118,13 @@ impl RunUnderWay {
         let run = match fleet.broker.send_json(Method::POST, &path, &wanted).await {
             Ok(run) => Some(run),
             Err(error) if error.is_unknown_route() => None,
-            Err(error)
-                if error.has_code(Code::RunLeased) || error.has_code(Code::RunUnfinished) =>
-            {
-                bail!("the run does not begin: {}", lease::reason(&error));
+            Err(error) if error.has_code(Code::RunLeased) => {
+                bail!("the run does not begin: {}", error.reason());
             }
+            Err(error) if error.has_code(Code::RunUnfinished) => bail!(
+                "the run does not begin: {} Next: odb rollout continue, or odb rollout start --restart",
+                error.reason()
+            ),
             Err(error) => {
                 fleet.console.log(format_args!(
                     "If this run is interrupted it cannot be continued: {}",
@@ -215,7 +217,7 @@ fn not_continued(error: ServiceError) -> anyhow::Error {
     if error.has_code(Code::RunLeased) {
         anyhow!(
             "the run is not continued: {}. If that process is dead, add --take-over",
-            lease::reason(&error).trim_end_matches('.')
+            error.reason().trim_end_matches('.')
         )
     } else {
         anyhow::Error::new(error).context("the run is not continued")

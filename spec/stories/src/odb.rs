@@ -159,6 +159,19 @@ impl RunningOdb {
         .await;
     }
 
+    /// Waits until its stderr has this text.
+    pub async fn says(&self, text: &str) {
+        eventually(text, TIMEOUT, async || {
+            let errors = self.0.errors();
+            if errors.contains(text) {
+                Ok(())
+            } else {
+                Err(errors)
+            }
+        })
+        .await;
+    }
+
     pub async fn ended(mut self) -> OdbRun {
         let status = self.0.exit(TIMEOUT).await;
         OdbRun {

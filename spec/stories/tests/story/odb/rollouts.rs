@@ -52,6 +52,37 @@ async fn people_read_names_a_summary_and_the_next_command() {
 }
 
 #[tokio::test]
+async fn an_unfinished_rollout_is_continued_or_replaced_and_a_running_one_is_stopped() {
+    let (foundation, _broker, odb) = operator_of(&["cache", "sessions"]).await;
+    let fault = TaskFault::at_start().holds();
+    foundation.control().set_task(fault).await;
+    let start = ["rollout", "start", "--all", "--max-in-flight", "1"];
+    let running = odb.start(&start);
+    running.says("Starting to process").await;
+
+    let second = odb.run(&["rollout", "continue"]).await.expect_status(1);
+    assert!(second.stderr.contains("another process, `"), "{second:?}");
+    let status = odb.run(&["rollout", "status"]).await.expect_status(10);
+    assert_eq!(status.row("upgrade")[1], "in progress");
+    odb.run(&["rollout", "stop"]).await.expect_status(0);
+    let stopped = running.ended().await.expect_status(1);
+    assert!(
+        stopped.stderr.contains("An operator stops this run"),
+        "{stopped:?}"
+    );
+    foundation.control().clear_task_faults().await;
+
+    let refused = odb.run(&start).await.expect_status(1);
+    assert!(
+        refused.stderr.contains("odb rollout start --restart"),
+        "{refused:?}"
+    );
+    let go_on = ["rollout", "continue", "--all"];
+    odb.run(&go_on).await.expect_status(0);
+    odb.run(&start).await.expect_status(0);
+}
+
+#[tokio::test]
 async fn a_named_instance_is_the_only_one() {
     let (_foundation, _broker, odb) = operator_of(&["cache", "sessions"]).await;
     let named = [
