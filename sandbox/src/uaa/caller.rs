@@ -5,12 +5,15 @@
 use std::collections::BTreeSet;
 
 use actix_web::{
-    HttpRequest, HttpResponse, ResponseError,
+    Error, FromRequest, HttpRequest, HttpResponse, ResponseError,
+    dev::Payload,
     http::{
         StatusCode,
         header::{self, AUTHORIZATION},
     },
+    web::{Bytes, Data, Path},
 };
+use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
 
 use super::{
@@ -21,6 +24,15 @@ use super::{
 pub(super) struct Caller {
     pub(super) client_id: String,
     pub(super) scopes: BTreeSet<String>,
+}
+
+/// A request to a resource endpoint: its caller is known before its body is read.
+pub(super) struct Call {
+    pub(super) uaa: Data<Uaa>,
+    pub(super) caller: Caller,
+    /// The client that the path names, if it names one.
+    pub(super) client: String,
+    pub(super) body: Bytes,
 }
 
 /// Why a caller is not let in.
@@ -34,8 +46,30 @@ pub(super) enum Denied {
     Scope(&'static [&'static str]),
 }
 
+impl FromRequest for Call {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let uaa = request.app_data::<Data<Uaa>>().ok_or(Denied::NoToken);
+        let known = uaa.and_then(|uaa| Ok((uaa.clone(), Caller::of(uaa, request)?)));
+        let client = Path::<String>::extract(request).into_inner();
+        let client = client.map(Path::into_inner).unwrap_or_default();
+        let body = Bytes::from_request(request, payload);
+        Box::pin(async move {
+            let (uaa, caller) = known?;
+            Ok(Self {
+                uaa,
+                caller,
+                client,
+                body: body.await?,
+            })
+        })
+    }
+}
+
 impl Caller {
-    pub(super) fn of(uaa: &Uaa, request: &HttpRequest) -> Result<Self, Denied> {
+    fn of(uaa: &Uaa, request: &HttpRequest) -> Result<Self, Denied> {
         let token = bearer(request).ok_or(Denied::NoToken)?;
         let claims = uaa.validated(token, Purpose::Access)?;
         Ok(Self {

@@ -1,19 +1,17 @@
 //! Create, read, update, delete, list.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
     http::StatusCode,
-    web::{self, Bytes, Data, Path, ServiceConfig},
+    web::{self, ServiceConfig},
 };
 use serde_json::{Value, json};
 
 use super::{
-    ClientBody, ClientRejection, READ, WRITE,
+    ClientBody, ClientRejection, READ, Response, WRITE,
     rules::{created, known, parsed, updated},
 };
 use crate::uaa::{
-    Uaa,
-    caller::{Caller, json_answer, json_answer_with},
+    caller::{Call, json_answer, json_answer_with},
     directory::Registration,
 };
 
@@ -32,9 +30,9 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 /// All clients on one page, whatever the query is.
-async fn list(uaa: Data<Uaa>, request: HttpRequest) -> Result<HttpResponse, ClientRejection> {
-    Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let directory = uaa.directory();
+async fn list(call: Call) -> Response {
+    call.caller.must_have_any(READ)?;
+    let directory = call.uaa.directory();
     let clients: Vec<_> = directory
         .clients
         .values()
@@ -46,63 +44,43 @@ async fn list(uaa: Data<Uaa>, request: HttpRequest) -> Result<HttpResponse, Clie
     })))
 }
 
-async fn create(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    body: Bytes,
-) -> Result<HttpResponse, ClientRejection> {
-    let caller = Caller::of(&uaa, &request)?;
-    caller.must_have_any(WRITE)?;
-    let body = parsed(&body)?;
-    let mut directory = uaa.directory();
-    let client = created(&directory, &caller, body)?;
+async fn create(call: Call) -> Response {
+    call.caller.must_have_any(WRITE)?;
+    let body = parsed(&call.body)?;
+    let mut directory = call.uaa.directory();
+    let client = created(&directory, &call.caller, body)?;
     let shown = Value::Object(client.shown());
-    directory.clients.insert(client.id.clone(), client);
-    directory.save();
+    directory.keep(client);
     Ok(json_answer_with(StatusCode::CREATED, &shown))
 }
 
-async fn read(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, ClientRejection> {
-    Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let shown = known(&uaa.directory(), &id)?.shown();
+async fn read(call: Call) -> Response {
+    call.caller.must_have_any(READ)?;
+    let shown = known(&call.uaa.directory(), &call.client)?.shown();
     Ok(json_answer(&Value::Object(shown)))
 }
 
-async fn update(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-    body: Bytes,
-) -> Result<HttpResponse, ClientRejection> {
-    let caller = Caller::of(&uaa, &request)?;
-    caller.must_have_any(WRITE)?;
-    let body: ClientBody = parsed(&body)?;
-    let addressed = id.into_inner();
-    if body.id() != addressed {
-        let named = body.id().to_owned();
-        return Err(ClientRejection::OtherClient { named, addressed });
+async fn update(call: Call) -> Response {
+    call.caller.must_have_any(WRITE)?;
+    let body: ClientBody = parsed(&call.body)?;
+    if body.id() != call.client {
+        return Err(ClientRejection::OtherClient {
+            named: body.id().to_owned(),
+            addressed: call.client,
+        });
     }
-    let mut directory = uaa.directory();
-    let client = updated(&directory, &caller, body)?;
+    let mut directory = call.uaa.directory();
+    let client = updated(&directory, &call.caller, body)?;
     let shown = Value::Object(client.shown());
-    directory.clients.insert(addressed, client);
-    directory.save();
+    directory.keep(client);
     Ok(json_answer(&shown))
 }
 
-async fn delete(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, ClientRejection> {
-    Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
-    let mut directory = uaa.directory();
-    let mut shown = known(&directory, &id)?.shown();
-    directory.clients.remove(&*id);
+async fn delete(call: Call) -> Response {
+    call.caller.must_have_any(WRITE)?;
+    let mut directory = call.uaa.directory();
+    let mut shown = known(&directory, &call.client)?.shown();
+    directory.clients.remove(&call.client);
     directory.save();
     shown.insert("approvals_deleted".to_owned(), true.into());
     Ok(json_answer(&Value::Object(shown)))

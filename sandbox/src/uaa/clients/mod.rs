@@ -11,10 +11,12 @@ mod rejection;
 mod rules;
 mod secrets;
 
-use actix_web::web::ServiceConfig;
+use actix_web::{HttpResponse, web::ServiceConfig};
 
 use rejection::ClientRejection;
 use rules::ClientBody;
+
+type Response = Result<HttpResponse, ClientRejection>;
 
 /// The scopes that each kind of request needs one of.
 const READ: &[&str] = &[

@@ -1,20 +1,16 @@
 //! The secrets of a client, two at most, so that they can be rotated without an outage.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    web::{self, Bytes, Data, Path, ServiceConfig},
-};
+use actix_web::web::{self, ServiceConfig};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    ADMIN, ClientRejection, SECRET,
+    ADMIN, ClientRejection, Response, SECRET,
     rules::{known, parsed},
 };
 use crate::uaa::{
-    Uaa,
-    caller::{Caller, json_answer},
+    caller::{Call, Caller, json_answer},
     directory::{Registration, now},
 };
 
@@ -44,21 +40,14 @@ enum ChangeMode {
     Delete,
 }
 
-async fn change_secret(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-    body: Bytes,
-) -> Result<HttpResponse, ClientRejection> {
-    let caller = Caller::of(&uaa, &request)?;
-    caller.must_have_any(SECRET)?;
-    let change: SecretChange = parsed(&body)?;
-    let mut directory = uaa.directory();
-    let mut client = known(&directory, &id)?.clone();
-    may_change(&caller, &client, &change)?;
+async fn change_secret(call: Call) -> Response {
+    call.caller.must_have_any(SECRET)?;
+    let change: SecretChange = parsed(&call.body)?;
+    let mut directory = call.uaa.directory();
+    let mut client = known(&directory, &call.client)?.clone();
+    may_change(&call.caller, &client, &change)?;
     client.change_secrets(&change)?;
-    directory.clients.insert(client.id.clone(), client);
-    directory.save();
+    directory.keep(client);
     let message = match change.change_mode {
         ChangeMode::Update => "secret updated",
         ChangeMode::Add => "Secret is added",

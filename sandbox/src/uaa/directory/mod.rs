@@ -66,6 +66,12 @@ impl Directory {
             .find(|user| user.name.to_lowercase() == name)
     }
 
+    /// Saves a client in place of the one that had its id.
+    pub(super) fn keep(&mut self, client: Registration) {
+        self.clients.insert(client.id.clone(), client);
+        self.save();
+    }
+
     /// Has everything written that changed, in one piece.
     pub(super) fn save(&mut self) {
         let store = self.store.clone();
