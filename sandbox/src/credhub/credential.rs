@@ -2,7 +2,8 @@
 //!
 //! Reads objects of JSON, in bodies and in them. Members that mean nothing are refused by their name.
 
-use actix_web::web::Bytes;
+use actix_web::{Error, FromRequest, HttpRequest, dev::Payload, web::Bytes};
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -177,17 +178,25 @@ impl Secret {
     }
 }
 
-/// The members of an object that have not been asked for yet.
+/// The members of an object that have not been asked for yet; as an argument of a handler, those of the body.
 pub(super) struct Members(Map<String, Value>);
 
-impl Members {
-    pub(super) fn read(body: &Bytes) -> Result<Self, Rejection> {
-        match serde_json::from_slice(body) {
-            Ok(Value::Object(members)) => Ok(Self(members)),
-            _ => Err(Rejection::Malformed),
-        }
-    }
+impl FromRequest for Members {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
 
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = Bytes::from_request(request, payload);
+        Box::pin(async move {
+            match serde_json::from_slice(&body.await?) {
+                Ok(Value::Object(members)) => Ok(Self(members)),
+                _ => Err(Rejection::Malformed.into()),
+            }
+        })
+    }
+}
+
+impl Members {
     /// The members of a value, none of `null`.
     pub(super) fn of(value: Option<Value>) -> Result<Self, Rejection> {
         match value {
@@ -251,13 +260,11 @@ impl Members {
         items.into_iter().map(text).collect()
     }
 
-    /// The name of a member that was not read.
-    pub(super) fn unknown(&self) -> Option<String> {
-        self.0.keys().next().cloned()
-    }
-
-    pub(super) fn end(self) -> Result<(), Rejection> {
-        self.unknown()
-            .map_or(Ok(()), |name| Err(Rejection::UnknownMember(name)))
+    /// Refuses a member that was not read. A real server has two errors for it, by the kind of request.
+    pub(super) fn end(self, unknown: fn(String) -> Rejection) -> Result<(), Rejection> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(unknown(name.clone())),
+        }
     }
 }

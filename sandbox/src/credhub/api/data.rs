@@ -1,7 +1,7 @@
 //! `/api/v1/data`: get, find, delete.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     web::{Path, Query},
 };
 use serde::Deserialize;
@@ -64,10 +64,7 @@ pub(super) async fn version(session: Session, id: Path<String>) -> Result<HttpRe
 pub(super) async fn delete(
     session: Session,
     parameters: Query<Parameters>,
-    request: HttpRequest,
 ) -> Result<HttpResponse, Rejection> {
-    // A real server leaves a body unread, too.
-    drop(request);
     let name = required(parameters.into_inner().name, "name")?;
     session.delete(&CredentialName::sought(&name))?;
     Ok(HttpResponse::NoContent().finish())

@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpResponse,
-    web::{self, Bytes, ServiceConfig},
+    web::{self, ServiceConfig},
 };
 use serde_json::Value;
 
@@ -19,13 +19,10 @@ pub(super) fn routes(api: &mut ServiceConfig) {
     );
 }
 
-async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
-    let mut members = Members::read(&body)?;
+async fn grant(session: Session, mut members: Members) -> Result<HttpResponse, Rejection> {
     let name = members.filled_text("credential_name")?;
     let entries = members.take("permissions");
-    if let Some(unknown) = members.unknown() {
-        return Err(Rejection::UnreadableMember(unknown));
-    }
+    members.end(Rejection::UnreadableMember)?;
     let name = CredentialName::sought(&name.ok_or(Rejection::NameMissing)?);
     let entries = match entries {
         Some(Value::Array(entries)) if !entries.is_empty() => entries,
@@ -39,9 +36,7 @@ async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection>
         // The path of an entry is the name of the credential, whatever it says.
         entry.take("path");
         let operations = operations(entry.take("operations"))?;
-        if let Some(unknown) = entry.unknown() {
-            return Err(Rejection::UnreadableMember(unknown));
-        }
+        entry.end(Rejection::UnreadableMember)?;
         let actor = Actor::from(actor.ok_or(PermissionRejection::NoActor)?);
         granted.push((actor, operations));
     }

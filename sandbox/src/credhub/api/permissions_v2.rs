@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use actix_web::{
     HttpResponse,
     http::StatusCode,
-    web::{self, Bytes, Data, Path, Query, ServiceConfig},
+    web::{self, Data, Path, Query, ServiceConfig},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,8 +56,8 @@ async fn find(session: Session, parameters: Query<Parameters>) -> Result<HttpRes
     Ok(view::ok(&shown(&session.find_permission(&path, &actor)?)))
 }
 
-async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
-    let granted = session.grant(permission(&body)?)?;
+async fn grant(session: Session, members: Members) -> Result<HttpResponse, Rejection> {
+    let granted = session.grant(permission(members)?)?;
     Ok(HttpResponse::build(StatusCode::CREATED)
         .content_type(JSON)
         .json(shown(&granted)))
@@ -66,13 +66,13 @@ async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection>
 async fn replace(
     session: Session,
     id: Path<String>,
-    body: Bytes,
+    members: Members,
 ) -> Result<HttpResponse, Rejection> {
     let Permission {
         path,
         actor,
         operations,
-    } = permission(&body)?;
+    } = permission(members)?;
     let id = permission_id(&id)?;
     let changed = session.change_permission(id, (path, actor), operations)?;
     Ok(view::ok(&shown(&changed)))
@@ -87,13 +87,10 @@ fn permission_id(text: &str) -> Result<Uuid, Rejection> {
     Ok(text.parse().map_err(|_| PermissionRejection::Unknown)?)
 }
 
-fn permission(body: &Bytes) -> Result<Permission, Rejection> {
-    let mut members = Members::read(body)?;
+fn permission(mut members: Members) -> Result<Permission, Rejection> {
     let (path, actor) = (members.text("path")?, members.filled_text("actor")?);
     let operations = members.take("operations");
-    if let Some(unknown) = members.unknown() {
-        return Err(Rejection::UnreadableMember(unknown));
-    }
+    members.end(Rejection::UnreadableMember)?;
     let operations = self::operations(operations)?;
     let path = PermissionPath::from(path.ok_or(PermissionRejection::NoPath)?);
     check_path(path.as_str())?;

@@ -2,10 +2,7 @@
 //!
 //! `POST /api/v1/data` and `/api/v1/regenerate`: generate and regenerate.
 
-use actix_web::{
-    HttpResponse,
-    web::{Bytes, Data},
-};
+use actix_web::{HttpResponse, web::Data};
 use serde_json::Value;
 
 use super::view::{self, Occasion};
@@ -19,9 +16,8 @@ use crate::credhub::{
 pub(super) async fn set(
     session: Session,
     credhub: Data<CredHub>,
-    body: Bytes,
+    mut members: Members,
 ) -> Result<HttpResponse, Rejection> {
-    let mut members = Members::read(&body)?;
     let kind = members.text("type").map_err(|_| Rejection::TypeForSet)?;
     let kind = kind.as_deref().and_then(CredentialType::named);
     let kind = kind.ok_or(Rejection::TypeForSet)?;
@@ -33,9 +29,7 @@ pub(super) async fn set(
     } else {
         IfPresent::Replace
     };
-    if let Some(unknown) = members.unknown() {
-        return Err(Rejection::UnreadableMember(unknown));
-    }
+    members.end(Rejection::UnreadableMember)?;
     let stored = session.set(Setting {
         name: CredentialName::parse(&name)?,
         secret: secret(kind, value.ok_or(Rejection::ValueMissing)?)?,
@@ -84,10 +78,12 @@ fn text(value: Value, missing: Rejection) -> Result<String, Rejection> {
     }
 }
 
-pub(super) async fn generate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
-    let mut members = Members::read(&body)?;
+pub(super) async fn generate(
+    session: Session,
+    mut members: Members,
+) -> Result<HttpResponse, Rejection> {
     if members.flag("regenerate")? == Some(true) {
-        return regenerated(session, members).await;
+        return regenerate(session, members).await;
     }
     let name = members.text("name")?.unwrap_or_default();
     let kind = members.text("type")?.unwrap_or_default();
@@ -96,7 +92,7 @@ pub(super) async fn generate(session: Session, body: Bytes) -> Result<HttpRespon
     let mode = mode(&mut members)?;
     let name = CredentialName::parse(&name)?;
     let recipe = recipe(&kind, parameters, value)?;
-    members.end()?;
+    members.end(Rejection::UnknownMember)?;
     let stored = session
         .generate(Generation {
             name,
@@ -108,14 +104,13 @@ pub(super) async fn generate(session: Session, body: Bytes) -> Result<HttpRespon
     Ok(view::ok(&view::credential(&stored, Occasion::Made)))
 }
 
-pub(super) async fn regenerate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
-    regenerated(session, Members::read(&body)?).await
-}
-
-async fn regenerated(session: Session, mut members: Members) -> Result<HttpResponse, Rejection> {
+pub(super) async fn regenerate(
+    session: Session,
+    mut members: Members,
+) -> Result<HttpResponse, Rejection> {
     let name = members.filled_text("name")?.ok_or(Rejection::NameMissing)?;
     let metadata = members.take("metadata");
-    members.end()?;
+    members.end(Rejection::UnknownMember)?;
     let name = CredentialName::sought(&name);
     let stored = session.regenerate(&name, metadata).await?;
     Ok(view::ok(&view::credential(&stored, Occasion::Made)))

@@ -32,7 +32,7 @@ pub(in crate::credhub) fn recipe(
             if let Some(username) = value.text("username")? {
                 parameters.username = Some(username);
             }
-            value.end()?;
+            value.end(Rejection::UnknownMember)?;
             Recipe::User(parameters)
         }
         CredentialType::Rsa => Recipe::Rsa(key_length(&mut members)?),
@@ -49,7 +49,7 @@ pub(in crate::credhub) fn recipe(
         }
         CredentialType::Value | CredentialType::Json => return Err(Rejection::TypeNotGenerated),
     };
-    members.end()?;
+    members.end(Rejection::UnknownMember)?;
     if let Recipe::Certificate(parameters) = &recipe {
         parameters.check()?;
     }
