@@ -25,29 +25,21 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for App {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "App";
     const PATH: &'static str = "/v3/apps";
     const FILTERS: &'static [&'static str] = &["space_guids", "organization_guids"];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.apps.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.apps.get(guid)
-    }
-
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_space(view.tables, &row.space)
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Self) -> bool {
         query.admits("space_guids", row.space.as_str())
             && query.admits("organization_guids", view.organization(&row.space))
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         json!({
             "name": row.name,
             "state": "STOPPED",

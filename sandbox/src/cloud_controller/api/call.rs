@@ -15,8 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    RequestId, Response, created, message::message, ok, permissions::Permissions,
-    resource::Resource,
+    RequestId, Response, created,
+    message::message,
+    ok,
+    permissions::Permissions,
+    resource::{Listed, Resource},
 };
 use crate::cloud_controller::{
     CloudController,
@@ -260,8 +263,8 @@ impl Call {
 
     fn presented<R: Resource>(&self, tables: &Tables, guid: &str) -> Result<Value, Rejection> {
         let view = self.view(tables);
-        let row = R::get(&view, guid).ok_or_else(|| Rejection::no_such(R::KIND))?;
-        Ok(R::presented(&view, &row))
+        let row = R::Row::find(tables, guid).ok_or_else(|| Rejection::no_such(R::KIND))?;
+        Ok(R::presented(&view, row))
     }
 
     /// The answer to a request whose work has just begun.

@@ -95,23 +95,15 @@ async fn info(controller: Data<CloudController>) -> HttpResponse {
 }
 
 impl Resource for Job {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Job";
     const PATH: &'static str = "/v3/jobs";
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.jobs.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.jobs.get(guid)
-    }
-
-    fn sees(_view: &View<'_>, _row: &&Self) -> bool {
+    fn sees(_view: &View<'_>, _row: &Self) -> bool {
         true
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let warnings = row.warnings.iter();
         let warnings: Vec<_> = warnings.map(|warning| json!({"detail": warning})).collect();
         let mut links = json!({});

@@ -15,25 +15,25 @@ use crate::cloud_controller::{
     rejection::{ErrorKind, Rejection},
 };
 
-const FLAGS: [(&str, bool); 18] = [
-    ("app_bits_upload", true),
-    ("app_scaling", true),
-    ("diego_cnb", false),
-    ("diego_docker", false),
-    ("env_var_visibility", true),
-    ("hide_marketplace_from_unauthenticated_users", false),
-    ("private_domain_creation", true),
-    ("resource_matching", true),
-    ("route_creation", true),
-    ("route_sharing", false),
-    ("service_instance_creation", true),
-    ("service_instance_sharing", false),
-    ("set_roles_by_username", true),
-    ("space_developer_env_var_visibility", true),
-    ("space_scoped_private_broker_creation", true),
-    ("task_creation", true),
-    ("unset_roles_by_username", true),
-    ("user_org_creation", false),
+static FLAGS: [(Flag, bool); 18] = [
+    (Flag("app_bits_upload"), true),
+    (Flag("app_scaling"), true),
+    (Flag("diego_cnb"), false),
+    (Flag("diego_docker"), false),
+    (Flag("env_var_visibility"), true),
+    (Flag("hide_marketplace_from_unauthenticated_users"), false),
+    (Flag("private_domain_creation"), true),
+    (Flag("resource_matching"), true),
+    (Flag("route_creation"), true),
+    (Flag("route_sharing"), false),
+    (Flag("service_instance_creation"), true),
+    (Flag("service_instance_sharing"), false),
+    (Flag("set_roles_by_username"), true),
+    (Flag("space_developer_env_var_visibility"), true),
+    (Flag("space_scoped_private_broker_creation"), true),
+    (Flag("task_creation"), true),
+    (Flag("unset_roles_by_username"), true),
+    (Flag("user_org_creation"), false),
 ];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -44,6 +44,10 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 struct Flag(&'static str);
 
 impl Listed for Flag {
+    fn all(_tables: &Tables) -> Vec<&Self> {
+        FLAGS.iter().map(|(flag, _)| flag).collect()
+    }
+
     fn guid(&self) -> &str {
         self.0
     }
@@ -62,14 +66,10 @@ impl Listed for Flag {
 }
 
 impl Resource for Flag {
-    type Row<'a> = Self;
+    type Row = Self;
     const KIND: &'static str = "Feature flag";
     const PATH: &'static str = "/v3/feature_flags";
     const NAMED: bool = false;
-
-    fn all(_view: &View<'_>) -> Vec<Self> {
-        FLAGS.iter().map(|(name, _)| Self(name)).collect()
-    }
 
     fn sees(_view: &View<'_>, _row: &Self) -> bool {
         true
@@ -114,7 +114,7 @@ async fn update(call: Call) -> Response {
 impl Tables {
     /// Whether a feature flag is on.
     pub(super) fn is_enabled(&self, name: &str) -> bool {
-        let default = FLAGS.contains(&(name, true));
+        let default = FLAGS.iter().any(|(flag, is_on)| flag.0 == name && *is_on);
         self.feature_flags.get(name).copied().unwrap_or(default)
     }
 

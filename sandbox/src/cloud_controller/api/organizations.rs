@@ -24,23 +24,15 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Organization {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Organization";
     const PATH: &'static str = "/v3/organizations";
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.organizations.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.organizations.get(guid)
-    }
-
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_organization(&row.guid)
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let path = format!("/v3/organizations/{}", row.guid);
         json!({
             "name": row.name,

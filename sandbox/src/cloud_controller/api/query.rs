@@ -144,7 +144,11 @@ impl Query {
     }
 
     /// The pagination block, and the rows of the page that was asked for.
-    pub(super) fn page<R: Listed>(&self, view: &View<'_>, mut rows: Vec<R>) -> (Value, Vec<R>) {
+    pub(super) fn page<'a, R: Listed>(
+        &self,
+        view: &View<'_>,
+        mut rows: Vec<&'a R>,
+    ) -> (Value, Vec<&'a R>) {
         rows.sort_by(|one, other| {
             let ascending = match self.order.by {
                 OrderBy::CreatedAt => one.created_at().cmp(&other.created_at()),

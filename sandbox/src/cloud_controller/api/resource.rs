@@ -22,12 +22,20 @@ use crate::cloud_controller::{
     CloudController,
     model::{
         App, Binding, Broker, Instance, Job, LastOperation, Metadata, Offering, Organization, Plan,
-        Role, Route, Space,
+        Role, Route, Space, Tables,
     },
     rejection::Rejection,
 };
 
-pub(super) trait Listed {
+/// A row that lists show.
+pub(super) trait Listed: Sized + 'static {
+    fn all(tables: &Tables) -> Vec<&Self>;
+
+    fn find<'a>(tables: &'a Tables, guid: &str) -> Option<&'a Self> {
+        let mut rows = Self::all(tables).into_iter();
+        rows.find(|row| row.guid() == guid)
+    }
+
     fn guid(&self) -> &str;
     /// Nothing where rows have no names.
     fn name(&self) -> &str;
@@ -36,7 +44,7 @@ pub(super) trait Listed {
 }
 
 pub(super) trait Resource: 'static {
-    type Row<'a>: Listed;
+    type Row: Listed;
     const KIND: &'static str;
     /// The path of the list; its last part names the rows that are included in other answers.
     const PATH: &'static str;
@@ -51,29 +59,22 @@ pub(super) trait Resource: 'static {
     /// The parameters `fields[…]`, the kind of resource that each adds, and the members to choose from.
     const FIELDS: &'static [Fields] = &[];
 
-    fn all<'a>(view: &View<'a>) -> Vec<Self::Row<'a>>;
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<Self::Row<'a>> {
-        let mut rows = Self::all(view).into_iter();
-        rows.find(|row| row.guid() == guid)
-    }
-
     /// The rows that may match a query, found by its most selective filter.
-    fn candidates<'a>(view: &View<'a>, _query: &Query) -> Vec<Self::Row<'a>> {
-        Self::all(view)
+    fn candidates<'a>(view: &View<'a>, _query: &Query) -> Vec<&'a Self::Row> {
+        Listed::all(view.tables)
     }
 
-    fn sees(view: &View<'_>, row: &Self::Row<'_>) -> bool;
+    fn sees(view: &View<'_>, row: &Self::Row) -> bool;
 
     /// Whether the filters of its own let a row through.
-    fn admits(_view: &View<'_>, _query: &Query, _row: &Self::Row<'_>) -> bool {
+    fn admits(_view: &View<'_>, _query: &Query, _row: &Self::Row) -> bool {
         true
     }
 
     /// All members but those that every resource has.
-    fn body(view: &View<'_>, row: &Self::Row<'_>) -> Value;
+    fn body(view: &View<'_>, row: &Self::Row) -> Value;
 
-    fn presented(view: &View<'_>, row: &Self::Row<'_>) -> Value {
+    fn presented(view: &View<'_>, row: &Self::Row) -> Value {
         let mut presented = json!({
             "guid": row.guid(),
             "created_at": stamp(row.created_at()),
@@ -87,7 +88,7 @@ pub(super) trait Resource: 'static {
     }
 
     /// Adds the resources that a query wants beside a row.
-    fn include(_view: &View<'_>, _query: &Query, _row: &Self::Row<'_>, _beside: &mut Included) {}
+    fn include(_view: &View<'_>, _query: &Query, _row: &Self::Row, _beside: &mut Included) {}
 }
 
 /// The resource of a parameter `fields[…]`, the kind of resource that it adds, and the members to choose from.
@@ -113,7 +114,7 @@ pub(super) async fn one<R: Resource>(request: HttpRequest) -> Response {
     let query = Query::of_one::<R>(&request)?;
     call.read(|view| {
         let row = view.visible::<R>(call.guid())?;
-        let presented = R::presented(view, &row);
+        let presented = R::presented(view, row);
         Ok(ok(&included::<R>(view, &query, &[row]).beside(presented)))
     })
 }
@@ -130,7 +131,7 @@ fn reader<R: Resource>(request: &HttpRequest) -> Result<Call, Rejection> {
 pub(super) fn listed<'a, R: Resource>(
     view: &View<'a>,
     query: &Query,
-    mut rows: Vec<R::Row<'a>>,
+    mut rows: Vec<&'a R::Row>,
 ) -> Value {
     rows.retain(|row| {
         query.admits("guids", row.guid())
@@ -143,11 +144,7 @@ pub(super) fn listed<'a, R: Resource>(
     included::<R>(view, query, &rows).beside(page)
 }
 
-pub(super) fn included<R: Resource>(
-    view: &View<'_>,
-    query: &Query,
-    rows: &[R::Row<'_>],
-) -> Included {
+pub(super) fn included<R: Resource>(view: &View<'_>, query: &Query, rows: &[&R::Row]) -> Included {
     let items = R::INCLUDES.iter().filter(|(item, _)| query.includes(item));
     let fields = R::FIELDS
         .iter()
@@ -166,8 +163,8 @@ pub(super) fn included<R: Resource>(
 
 impl<'a> View<'a> {
     /// A resource, if the caller sees it.
-    pub(super) fn visible<R: Resource>(&self, guid: &str) -> Result<R::Row<'a>, Rejection> {
-        R::get(self, guid)
+    pub(super) fn visible<R: Resource>(&self, guid: &str) -> Result<&'a R::Row, Rejection> {
+        R::Row::find(self.tables, guid)
             .filter(|row| R::sees(self, row))
             .ok_or_else(|| Rejection::no_such(R::KIND))
     }
@@ -177,27 +174,23 @@ impl<'a> View<'a> {
 pub(super) struct Included(BTreeMap<&'static str, Map<String, Value>>);
 
 impl Included {
-    pub(super) fn add<R: Resource>(&mut self, view: &View<'_>, row: R::Row<'_>) {
-        self.add_with::<R>(row, |row| R::presented(view, &row));
+    pub(super) fn add<R: Resource>(&mut self, view: &View<'_>, row: &R::Row) {
+        self.add_with::<R>(row, |row| R::presented(view, row));
     }
 
     /// Adds those members that were asked for, if any were.
     pub(super) fn add_fields<R: Resource>(
         &mut self,
         view: &View<'_>,
-        row: R::Row<'_>,
+        row: &R::Row,
         fields: &[String],
     ) {
         if !fields.is_empty() {
-            self.add_with::<R>(row, |row| selected(&R::presented(view, &row), fields));
+            self.add_with::<R>(row, |row| selected(&R::presented(view, row), fields));
         }
     }
 
-    fn add_with<R: Resource>(
-        &mut self,
-        row: R::Row<'_>,
-        present: impl FnOnce(R::Row<'_>) -> Value,
-    ) {
+    fn add_with<R: Resource>(&mut self, row: &R::Row, present: impl FnOnce(&R::Row) -> Value) {
         let kind = R::PATH.rsplit('/').next().unwrap_or_default();
         let rows = self.0.entry(kind).or_default();
         rows.entry(row.guid().to_owned())
@@ -214,8 +207,16 @@ impl Included {
 }
 
 macro_rules! listed {
-    ($($row:ident { $updated:ident, $name:expr })*) => {$(
-        impl Listed for &$row {
+    ($($row:ident in $table:ident { $updated:ident, $name:expr })*) => {$(
+        impl Listed for $row {
+            fn all(tables: &Tables) -> Vec<&Self> {
+                tables.$table.values().collect()
+            }
+
+            fn find<'a>(tables: &'a Tables, guid: &str) -> Option<&'a Self> {
+                tables.$table.get(guid)
+            }
+
             fn guid(&self) -> &str {
                 self.guid.as_ref()
             }
@@ -237,18 +238,18 @@ macro_rules! listed {
 }
 
 listed! {
-    Organization { updated_at, |row| &row.name }
-    Space { updated_at, |row| &row.name }
-    App { updated_at, |row| &row.name }
-    Broker { updated_at, |row| &row.name }
-    Offering { updated_at, |row| &row.name }
-    Plan { updated_at, |row| &row.name }
-    Instance { updated_at, |row| &row.name }
+    Organization in organizations { updated_at, |row| &row.name }
+    Space in spaces { updated_at, |row| &row.name }
+    App in apps { updated_at, |row| &row.name }
+    Broker in brokers { updated_at, |row| &row.name }
+    Offering in offerings { updated_at, |row| &row.name }
+    Plan in plans { updated_at, |row| &row.name }
+    Instance in instances { updated_at, |row| &row.name }
     // App bindings need not have a name.
-    Binding { updated_at, |row| row.name.as_deref().unwrap_or_default() }
-    Job { updated_at, |_| "" }
-    Role { created_at, |_| "" }
-    Route { created_at, |_| "" }
+    Binding in bindings { updated_at, |row| row.name.as_deref().unwrap_or_default() }
+    Job in jobs { updated_at, |_| "" }
+    Role in roles { created_at, |_| "" }
+    Route in routes { created_at, |_| "" }
 }
 
 impl View<'_> {

@@ -25,22 +25,18 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Role {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Role";
     const PATH: &'static str = "/v3/roles";
     const NAMED: bool = false;
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.roles.values().collect()
-    }
-
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         match &row.location {
             RoleScope::Organization(guid) => view.permissions.sees_organization(guid),
             RoleScope::Space(guid) => view.permissions.sees_space(view.tables, guid),
         }
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let user = view.tables.users.get(&row.user);
         let user = user.map_or("", |user| user.guid.as_str());
         let mut links = json!({"user": view.link(format_args!("/v3/users/{user}"))});

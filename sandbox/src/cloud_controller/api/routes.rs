@@ -14,7 +14,7 @@ use super::{
     spaces::ordered_space,
 };
 use crate::cloud_controller::{
-    model::{BindingKey, Route, RouteGuid, SHARED_DOMAIN},
+    model::{BindingKey, Route, RouteGuid, SHARED_DOMAIN, Tables},
     rejection::Rejection,
 };
 
@@ -32,6 +32,10 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 pub(super) struct Domain;
 
 impl Listed for Domain {
+    fn all(_tables: &Tables) -> Vec<&Self> {
+        vec![&Self]
+    }
+
     fn guid(&self) -> &str {
         DOMAIN_GUID
     }
@@ -50,14 +54,10 @@ impl Listed for Domain {
 }
 
 impl Resource for Domain {
-    type Row<'a> = Self;
+    type Row = Self;
     const KIND: &'static str = "Domain";
     const PATH: &'static str = "/v3/domains";
     const FILTERS: &'static [&'static str] = &["organization_guids"];
-
-    fn all(_view: &View<'_>) -> Vec<Self> {
-        vec![Self]
-    }
 
     fn sees(_view: &View<'_>, _row: &Self) -> bool {
         true
@@ -78,7 +78,7 @@ impl Resource for Domain {
 }
 
 impl Resource for Route {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Route";
     const PATH: &'static str = "/v3/routes";
     const NAMED: bool = false;
@@ -92,15 +92,11 @@ impl Resource for Route {
         "space_guids",
     ];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.routes.values().collect()
-    }
-
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_space(view.tables, &row.space)
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Self) -> bool {
         let bindings = view
             .tables
             .bindings
@@ -115,7 +111,7 @@ impl Resource for Route {
             && query.admits_any("service_instance_guids", instances)
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let destinations = format!("/v3/routes/{}/destinations", row.guid);
         json!({
             "protocol": "http",

@@ -11,7 +11,7 @@ use super::{
     call::{Call, View},
     ok,
     query::Query,
-    resource::{Included, Resource, last_operation, reads, relation},
+    resource::{Included, Listed, Resource, last_operation, reads, relation},
     service_binding_changes::{create, create_route_binding, remove, remove_route_binding},
 };
 use crate::cloud_controller::{
@@ -40,7 +40,7 @@ pub(super) enum CredentialBinding {}
 pub(super) enum RouteBinding {}
 
 impl Resource for CredentialBinding {
-    type Row<'a> = &'a Binding;
+    type Row = Binding;
     const KIND: &'static str = "Service credential binding";
     const PATH: &'static str = "/v3/service_credential_bindings";
     const FILTERS: &'static [&'static str] = &[
@@ -59,14 +59,6 @@ impl Resource for CredentialBinding {
     const INCLUDES: &'static [(&'static str, &'static str)] =
         &[("app", "apps"), ("service_instance", "service_instances")];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Binding> {
-        view.tables.bindings.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Binding> {
-        view.tables.bindings.get(guid)
-    }
-
     fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Binding> {
         let with = |guids: &[String], key: fn(&str) -> BindingKey| {
             let guids: BTreeSet<_> = guids.iter().collect();
@@ -83,15 +75,15 @@ impl Resource for CredentialBinding {
         if let Some(guids) = query.wanted("app_guids") {
             return with(guids, |guid| BindingKey::App(AppGuid::given(guid)));
         }
-        Self::all(view)
+        Listed::all(view.tables)
     }
 
-    fn sees(view: &View<'_>, row: &&Binding) -> bool {
+    fn sees(view: &View<'_>, row: &Binding) -> bool {
         !matches!(row.kind, BindingKind::Route(_))
             && view.permissions.sees_binding(view.tables, row)
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Binding) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Binding) -> bool {
         let app = app_of(view.tables, row);
         query.admits("type", kind_name(&row.kind))
             && query.admits_any("app_guids", app.iter().map(|app| app.guid.as_str()))
@@ -99,7 +91,7 @@ impl Resource for CredentialBinding {
             && admits_instance(view.tables, query, row)
     }
 
-    fn body(view: &View<'_>, row: &&Binding) -> Value {
+    fn body(view: &View<'_>, row: &Binding) -> Value {
         let mut body = common::<Self>(view, row);
         let details = format!("{}/{}/details", Self::PATH, row.guid);
         body["name"] = json!(row.name);
@@ -112,7 +104,7 @@ impl Resource for CredentialBinding {
         body
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Binding, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Binding, beside: &mut Included) {
         if let Some(app) = app_of(view.tables, row).filter(|_| query.includes("app")) {
             beside.add::<App>(view, app);
         }
@@ -121,7 +113,7 @@ impl Resource for CredentialBinding {
 }
 
 impl Resource for RouteBinding {
-    type Row<'a> = &'a Binding;
+    type Row = Binding;
     const KIND: &'static str = "Service route binding";
     const PATH: &'static str = "/v3/service_route_bindings";
     const NAMED: bool = false;
@@ -135,29 +127,21 @@ impl Resource for RouteBinding {
         ("service_instance", "service_instances"),
     ];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Binding> {
-        CredentialBinding::all(view)
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Binding> {
-        CredentialBinding::get(view, guid)
-    }
-
     fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Binding> {
         CredentialBinding::candidates(view, query)
     }
 
-    fn sees(view: &View<'_>, row: &&Binding) -> bool {
+    fn sees(view: &View<'_>, row: &Binding) -> bool {
         matches!(row.kind, BindingKind::Route(_)) && view.permissions.sees_binding(view.tables, row)
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Binding) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Binding) -> bool {
         let route = route_of(view.tables, row);
         query.admits_any("route_guids", route.iter().map(|route| route.guid.as_str()))
             && admits_instance(view.tables, query, row)
     }
 
-    fn body(view: &View<'_>, row: &&Binding) -> Value {
+    fn body(view: &View<'_>, row: &Binding) -> Value {
         let mut body = common::<Self>(view, row);
         let url = row.details.as_ref();
         body["route_service_url"] = json!(url.and_then(|details| details.get("route_service_url")));
@@ -168,7 +152,7 @@ impl Resource for RouteBinding {
         body
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Binding, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Binding, beside: &mut Included) {
         if let Some(route) = route_of(view.tables, row).filter(|_| query.includes("route")) {
             beside.add::<Route>(view, route);
         }

@@ -31,25 +31,21 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Broker {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Service broker";
     const PATH: &'static str = "/v3/service_brokers";
     const FILTERS: &'static [&'static str] = &["space_guids"];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.brokers.values().collect()
-    }
-
-    fn sees(view: &View<'_>, _row: &&Self) -> bool {
+    fn sees(view: &View<'_>, _row: &Self) -> bool {
         view.permissions.sees_everything()
     }
 
     /// All brokers are global: none belongs to a space.
-    fn admits(_view: &View<'_>, query: &Query, _row: &&Self) -> bool {
+    fn admits(_view: &View<'_>, query: &Query, _row: &Self) -> bool {
         query.admits("space_guids", "")
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let offerings = format!("/v3/service_offerings?service_broker_guids={}", row.guid);
         json!({
             "name": row.name,

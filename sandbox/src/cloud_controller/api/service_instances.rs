@@ -9,7 +9,7 @@ use super::{
     Response,
     call::{Call, View},
     query::Query,
-    resource::{Fields, Included, Resource, last_operation, reads, relation},
+    resource::{Fields, Included, Listed, Resource, last_operation, reads, relation},
     service_instance_changes::{create, remove, update},
 };
 use crate::cloud_controller::{
@@ -43,7 +43,7 @@ pub(super) const OF_ORGANIZATION: Fields =
 const BROKER: &str = "service_plan.service_offering.service_broker";
 
 impl Resource for Instance {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Service instance";
     const PATH: &'static str = "/v3/service_instances";
     const FILTERS: &'static [&'static str] = &[
@@ -77,14 +77,6 @@ impl Resource for Instance {
         (BROKER, "service_brokers", &["guid", "name"]),
     ];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.instances.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.instances.get(guid)
-    }
-
     fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Self> {
         let tables = view.tables;
         if let Some(guids) = query.wanted("guids") {
@@ -102,7 +94,7 @@ impl Resource for Instance {
             return found.collect();
         }
         let Some(guids) = query.wanted("space_guids") else {
-            return Self::all(view);
+            return Listed::all(view.tables);
         };
         let spaces: BTreeSet<_> = guids.iter().map(|guid| SpaceGuid::given(guid)).collect();
         // An instance may be in one of the spaces and shared into another.
@@ -123,11 +115,11 @@ impl Resource for Instance {
             .collect()
     }
 
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_instance(view.tables, row)
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Self) -> bool {
         let spaces = row.shared_spaces.iter().chain([&row.space]);
         let plan = view.tables.plan_of(row);
         query.admits("type", "managed")
@@ -140,7 +132,7 @@ impl Resource for Instance {
             )
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let path = format!("/v3/service_instances/{}", row.guid);
         let plan = view.tables.plan_of(row);
         let bindings = |kind: &str| {
@@ -175,7 +167,7 @@ impl Resource for Instance {
         body
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Self, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Self, beside: &mut Included) {
         include_space(view, query, &row.space, beside);
         let plan = view.tables.plan_of(row);
         let offering = plan.and_then(|plan| view.tables.offering_of(plan));

@@ -12,7 +12,7 @@ use super::{
     call::{Call, View},
     no_content,
     query::{Query, bad_query},
-    resource::{Fields, Included, Resource, reads, relation},
+    resource::{Fields, Included, Listed, Resource, reads, relation},
     service_plans::usable_in,
 };
 use crate::cloud_controller::{
@@ -26,7 +26,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Offering {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Service offering";
     const PATH: &'static str = "/v3/service_offerings";
     const PUBLIC: bool = true;
@@ -42,20 +42,12 @@ impl Resource for Offering {
         &[("available", &["true", "false"])];
     const FIELDS: &'static [Fields] = &[("service_broker", "service_brokers", &["guid", "name"])];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.offerings.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.offerings.get(guid)
-    }
-
     fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Self> {
         let (items, key): (_, fn(String) -> OfferingKey) =
             match (query.wanted("names"), query.wanted("broker_catalog_ids")) {
                 (Some(names), _) => (names, OfferingKey::Name),
                 (None, Some(ids)) => (ids, OfferingKey::CatalogId),
-                (None, None) => return Self::all(view),
+                (None, None) => return Listed::all(view.tables),
             };
         let keys = items.iter().map(|item| key(item.clone()));
         let mut found: Vec<_> = keys
@@ -66,13 +58,13 @@ impl Resource for Offering {
         found
     }
 
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         let mut plans = view.tables.plans_of_offering(&row.guid);
         view.permissions.sees_everything() || plans.any(|plan| view.permissions.sees_plan(plan))
     }
 
     /// Filters by space and organization let offerings through of which a plan can be used there.
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Self) -> bool {
         let by_place =
             query.wanted("space_guids").is_some() || query.wanted("organization_guids").is_some();
         let mut plans = view.tables.plans_of_offering(&row.guid);
@@ -83,7 +75,7 @@ impl Resource for Offering {
             && (!by_place || plans.any(|plan| usable_in(query, view.tables, &plan.visibility)))
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let plans = format!("/v3/service_plans?service_offering_guids={}", row.guid);
         let mut broker = relation(&row.broker);
         broker["data"]["name"] = broker_name(view.tables, row).into();
@@ -115,7 +107,7 @@ impl Resource for Offering {
         })
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Self, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Self, beside: &mut Included) {
         if let Some(broker) = view.tables.brokers.get(&row.broker) {
             beside.add_fields::<Broker>(view, broker, query.fields("service_broker"));
         }

@@ -12,7 +12,7 @@ use super::{
     message::Named,
     no_content, ok,
     query::Query,
-    resource::{Fields, Included, Resource, reads, relation},
+    resource::{Fields, Included, Listed, Resource, reads, relation},
     service_offerings::broker_name,
 };
 use crate::cloud_controller::{
@@ -33,7 +33,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Plan {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Service plan";
     const PATH: &'static str = "/v3/service_plans";
     const PUBLIC: bool = true;
@@ -62,14 +62,6 @@ impl Resource for Plan {
         &["guid", "name"],
     )];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.plans.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.plans.get(guid)
-    }
-
     fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Self> {
         let tables = view.tables;
         if let Some(guids) = query.wanted("service_instance_guids") {
@@ -90,15 +82,15 @@ impl Resource for Plan {
                 .flat_map(|guid| tables.plans_of_offering(guid))
                 .collect();
         }
-        Self::all(view)
+        Listed::all(view.tables)
     }
 
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_plan(row)
     }
 
     /// All filters but that by instances, which the candidates have passed.
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(view: &View<'_>, query: &Query, row: &Self) -> bool {
         let Some(offering) = view.tables.offering_of(row) else {
             return false;
         };
@@ -111,7 +103,7 @@ impl Resource for Plan {
             && usable_in(query, view.tables, &row.visibility)
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let offering = format!("/v3/service_offerings/{}", row.offering);
         let visibility = format!("/v3/service_plans/{}/visibility", row.guid);
         json!({
@@ -138,7 +130,7 @@ impl Resource for Plan {
         })
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Self, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Self, beside: &mut Included) {
         let Some(offering) = view.tables.offering_of(row) else {
             return;
         };

@@ -36,24 +36,20 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 enum Share {}
 
 impl Resource for Share {
-    type Row<'a> = &'a Space;
+    type Row = Space;
     const KIND: &'static str = "Space";
     const PATH: &'static str = "";
     const FIELDS: &'static [Fields] = &[OF_SPACE, OF_ORGANIZATION];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Space> {
-        Space::all(view)
-    }
-
-    fn sees(_view: &View<'_>, _row: &&Space) -> bool {
+    fn sees(_view: &View<'_>, _row: &Space) -> bool {
         true
     }
 
-    fn body(_view: &View<'_>, row: &&Space) -> Value {
+    fn body(_view: &View<'_>, row: &Space) -> Value {
         json!({"guid": row.guid})
     }
 
-    fn include(view: &View<'_>, query: &Query, row: &&Space, beside: &mut Included) {
+    fn include(view: &View<'_>, query: &Query, row: &Space, beside: &mut Included) {
         include_space(view, query, &row.guid, beside);
     }
 }

@@ -23,30 +23,22 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 impl Resource for Space {
-    type Row<'a> = &'a Self;
+    type Row = Self;
     const KIND: &'static str = "Space";
     const PATH: &'static str = "/v3/spaces";
     const FILTERS: &'static [&'static str] = &["organization_guids"];
     const INCLUDES: &'static [(&'static str, &'static str)] =
         &[("org", "organizations"), ("organization", "organizations")];
 
-    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
-        view.tables.spaces.values().collect()
-    }
-
-    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
-        view.tables.spaces.get(guid)
-    }
-
-    fn sees(view: &View<'_>, row: &&Self) -> bool {
+    fn sees(view: &View<'_>, row: &Self) -> bool {
         view.permissions.sees_space(view.tables, &row.guid)
     }
 
-    fn admits(_view: &View<'_>, query: &Query, row: &&Self) -> bool {
+    fn admits(_view: &View<'_>, query: &Query, row: &Self) -> bool {
         query.admits("organization_guids", row.organization.as_str())
     }
 
-    fn body(view: &View<'_>, row: &&Self) -> Value {
+    fn body(view: &View<'_>, row: &Self) -> Value {
         let path = format!("/v3/spaces/{}", row.guid);
         let manifest = view
             .controller
@@ -63,7 +55,7 @@ impl Resource for Space {
         })
     }
 
-    fn include(view: &View<'_>, _query: &Query, row: &&Self, beside: &mut Included) {
+    fn include(view: &View<'_>, _query: &Query, row: &Self, beside: &mut Included) {
         if let Some(organization) = view.tables.organizations.get(&row.organization) {
             beside.add::<Organization>(view, organization);
         }
