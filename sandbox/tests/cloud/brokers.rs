@@ -4,19 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Api, Platform},
+    platform::Platform,
 };
-
-async fn broker_path(admin: &Api) -> String {
-    let brokers = admin
-        .get("/v3/service_brokers?names=redis-broker")
-        .await
-        .body;
-    format!(
-        "/v3/service_brokers/{}",
-        brokers["resources"][0]["guid"].as_str().unwrap()
-    )
-}
 
 #[tokio::test]
 async fn a_registered_broker_is_listed_without_its_credentials() {
@@ -66,24 +55,16 @@ async fn a_broker_whose_catalog_is_refused_stays_and_can_be_corrected() {
         .await;
     assert_eq!(again.rejection().3, "Name must be unique");
     broker.answers(Route::Catalog, 200, catalog());
-    let corrected = admin
-        .patch(
-            &broker_path(admin).await,
-            &broker.registration("redis-broker"),
-        )
-        .await;
+    let corrected = platform.update_broker(&broker).await;
     admin.completed(&corrected).await;
-    assert_eq!(
-        admin.get("/v3/service_offerings").await.body["pagination"]["total_results"],
-        1
-    );
+    assert_eq!(admin.get("/v3/service_offerings").await.total(), 1);
 }
 
 #[tokio::test]
 async fn a_change_that_fails_is_rolled_back() {
     let (platform, broker) = Platform::with_broker().await;
     let admin = &platform.admin;
-    let path = broker_path(admin).await;
+    let path = platform.broker_path().await;
     let before = admin.get(&path).await.body;
 
     broker.answers(Route::Catalog, 401, json!({}));
@@ -110,12 +91,7 @@ async fn a_plan_that_left_the_catalog_goes_unless_it_has_instances() {
         json!([{"id": "tiny-id", "name": "tiny", "description": "tiny one"}]);
 
     broker.answers(Route::Catalog, 200, smaller);
-    let answer = admin
-        .patch(
-            &broker_path(admin).await,
-            &broker.registration("redis-broker"),
-        )
-        .await;
+    let answer = platform.update_broker(&broker).await;
     let job = admin.completed(&answer).await;
 
     let warning = job["warnings"][0]["detail"].as_str().unwrap();
@@ -146,7 +122,7 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
     let (platform, broker) = Platform::with_broker().await;
     let admin = &platform.admin;
     let guid = platform.instance("small", "db").await;
-    let path = broker_path(admin).await;
+    let path = platform.broker_path().await;
 
     let refused = admin.delete(&path).await;
     let purged = admin
@@ -168,10 +144,7 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
         admin.get(&path).await.rejection().3,
         "Service broker not found"
     );
-    assert_eq!(
-        admin.get("/v3/service_plans").await.body["pagination"]["total_results"],
-        0
-    );
+    assert_eq!(admin.get("/v3/service_plans").await.total(), 0);
 }
 
 #[tokio::test]
@@ -224,12 +197,7 @@ async fn a_service_whose_instances_exist_cannot_be_given_another_id() {
     renamed["services"][0]["plans"] = json!([{"id": "p", "name": "p", "description": "p"}]);
     broker.answers(Route::Catalog, 200, renamed);
 
-    let answer = admin
-        .patch(
-            &broker_path(admin).await,
-            &broker.registration("redis-broker"),
-        )
-        .await;
+    let answer = platform.update_broker(&broker).await;
     let error = admin.failed(&answer).await;
 
     assert_eq!(error["code"], 270_012);

@@ -175,7 +175,7 @@ async fn a_refused_unbind_stops_the_delete_of_the_instance() {
     user.completed(&key).await;
     broker.answers(Route::Unbind, 500, json!({"description": "not now"}));
 
-    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let deleted = platform.deletes(&guid).await;
     let error = user.failed(&deleted).await;
 
     assert_eq!(error["code"], 60011);
@@ -201,13 +201,22 @@ async fn a_delete_that_the_broker_refuses_names_the_instance() {
     let guid = platform.instance("small", "db").await;
     broker.answers(Route::Deprovision, 500, json!({"description": "not now"}));
 
-    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let deleted = platform.deletes(&guid).await;
     let error = user.failed(&deleted).await;
 
     assert_eq!(
         error["detail"],
         "delete could not be completed: Service instance db: Service broker error: not now"
     );
+}
+
+/// The guid of `db` once the broker is polled for it.
+async fn begun(platform: &Platform, broker: &FakeBroker) -> String {
+    eventually("the broker is at it", async || {
+        broker.noted(Route::LastOperation).pop()
+    })
+    .await;
+    platform.guid("db").await
 }
 
 #[tokio::test]
@@ -221,13 +230,9 @@ async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
         json!({"error": "ConcurrencyError", "description": "busy"}),
     );
     let ordered = platform.orders("small", "db").await;
-    eventually("the broker is at it", async || {
-        broker.noted(Route::LastOperation).pop()
-    })
-    .await;
-    let guid = platform.guid("db").await;
+    let guid = begun(&platform, &broker).await;
 
-    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let deleted = platform.deletes(&guid).await;
     let error = user.failed(&deleted).await;
     broker.ends("succeeded", "");
     user.completed(&ordered).await;
@@ -247,13 +252,9 @@ async fn a_delete_overtakes_the_create() {
     let user = &platform.developer;
     broker.takes_its_time();
     let ordered = platform.orders("small", "db").await;
-    eventually("the broker is at it", async || {
-        broker.noted(Route::LastOperation).pop()
-    })
-    .await;
-    let guid = platform.guid("db").await;
+    let guid = begun(&platform, &broker).await;
 
-    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let deleted = platform.deletes(&guid).await;
     let error = user.failed(&ordered).await;
     broker.ends("succeeded", "");
     user.completed(&deleted).await;

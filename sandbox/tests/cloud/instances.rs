@@ -52,31 +52,10 @@ async fn an_ordered_instance_exists_before_the_broker_answers_and_shows_its_prog
 }
 
 #[tokio::test]
-async fn a_name_is_given_once_per_space() {
-    let (platform, _broker) = Platform::with_broker().await;
-    platform.instance("small", "db").await;
-
-    let again = platform.orders("small", "db").await;
-
-    assert_eq!(again.rejection().0, 422);
-    assert!(
-        again
-            .rejection()
-            .3
-            .starts_with("The service instance name is taken"),
-        "{}",
-        again.body
-    );
-}
-
-#[tokio::test]
 async fn what_the_developer_may_not_see_cannot_be_ordered() {
     let (platform, broker) = (Platform::start().await, FakeBroker::start());
     let admin = &platform.admin;
-    let answer = admin
-        .post("/v3/service_brokers", &broker.registration("redis-broker"))
-        .await;
-    admin.completed(&answer).await;
+    platform.register_hidden(&broker).await;
     let mut order = platform.order("small", "db").await;
 
     let hidden_plan = platform
@@ -138,22 +117,15 @@ async fn a_change_asks_the_broker_only_if_it_must() {
 #[tokio::test]
 async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
     let (platform, broker) = Platform::with_broker().await;
-    let admin = &platform.admin;
     let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let mut newer = crate::broker::catalog();
-    newer["services"][0]["plans"][0]["maintenance_info"]["version"] = json!("1.3.0");
+    newer["services"][0]["plans"][0]["maintenance_info"] =
+        json!({"version": "1.3.0", "description": "jammy 1.90"});
     broker.answers(Route::Catalog, 200, newer);
-    let brokers = admin.get("/v3/service_brokers").await.body;
-    let broker_path = format!(
-        "/v3/service_brokers/{}",
-        brokers["resources"][0]["guid"].as_str().unwrap()
-    );
-    let refreshed = admin
-        .patch(&broker_path, &broker.registration("redis-broker"))
-        .await;
-    admin.completed(&refreshed).await;
+    let refreshed = platform.update_broker(&broker).await;
+    platform.admin.completed(&refreshed).await;
 
     assert_eq!(platform.shown(&guid).await["upgrade_available"], true);
     let wrong = user
@@ -166,19 +138,16 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
     user.completed(&upgraded).await;
 
     let shown = platform.shown(&guid).await;
-    assert_eq!(
-        (
-            &shown["upgrade_available"],
-            &shown["maintenance_info"]["version"]
-        ),
-        (&json!(false), &json!("1.3.0"))
-    );
+    let version_alone = json!({"version": "1.3.0"});
+    assert_eq!(shown["upgrade_available"], false);
+    assert_eq!(shown["maintenance_info"], version_alone);
     let body = &broker.noted(Route::Update)[0].body;
-    assert_eq!(body["maintenance_info"], json!({"version": "1.3.0"}));
+    assert_eq!(body["maintenance_info"], version_alone);
     assert_eq!(
-        body["previous_values"]["maintenance_info"]["version"],
-        "1.2.0"
+        body["previous_values"]["maintenance_info"],
+        json!({"version": "1.2.0", "description": "jammy 1.80"})
     );
+    assert_eq!(body["parameters"], json!({}));
 }
 
 #[tokio::test]
@@ -213,7 +182,7 @@ async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_mo
     broker.takes_its_time();
     broker.answers(Route::LastOperation, 410, json!({}));
 
-    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let deleted = platform.deletes(&guid).await;
     let job = user.completed(&deleted).await;
 
     assert_eq!(job["operation"], "service_instance.delete");

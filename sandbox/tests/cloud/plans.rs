@@ -2,51 +2,40 @@
 
 use serde_json::json;
 
-use crate::{
-    broker::FakeBroker,
-    platform::{Platform, Response},
-};
-
-fn names(answer: &Response) -> Vec<&str> {
-    answer.body["resources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["name"].as_str().unwrap())
-        .collect()
-}
+use crate::{broker::FakeBroker, platform::Platform};
 
 #[tokio::test]
 async fn new_plans_are_for_admins_until_access_is_given() {
     let (platform, broker) = (Platform::start().await, FakeBroker::start());
     let admin = &platform.admin;
     let user = &platform.developer;
-    let answer = admin
-        .post("/v3/service_brokers", &broker.registration("redis-broker"))
-        .await;
-    admin.completed(&answer).await;
+    platform.register_hidden(&broker).await;
     let visibility = format!(
         "/v3/service_plans/{}/visibility",
         platform.plan("small").await
     );
     let marketplace = "/v3/service_plans?order_by=name";
 
-    assert_eq!(names(&admin.get(marketplace).await), ["large", "small"]);
-    assert!(names(&user.get(marketplace).await).is_empty());
-    assert!(names(&user.get("/v3/service_offerings").await).is_empty());
+    assert_eq!(admin.get(marketplace).await.names(), ["large", "small"]);
+    assert!(user.get(marketplace).await.names().is_empty());
+    assert!(user.get("/v3/service_offerings").await.names().is_empty());
 
     let given = admin.post(&visibility, &json!({"type": "public"})).await;
     assert_eq!(
         (given.status.as_u16(), given.body),
         (200, json!({"type": "public"}))
     );
-    assert_eq!(names(&user.get(marketplace).await), ["small"]);
+    assert_eq!(user.get(marketplace).await.names(), ["small"]);
     assert_eq!(
-        names(&platform.anonymous().get(marketplace).await),
+        platform.anonymous().get(marketplace).await.names(),
         ["small"]
     );
     assert_eq!(
-        names(&platform.anonymous().get("/v3/service_offerings").await),
+        platform
+            .anonymous()
+            .get("/v3/service_offerings")
+            .await
+            .names(),
         ["redis"]
     );
 }
@@ -65,16 +54,18 @@ async fn a_plan_may_be_for_some_organizations() {
     let limited = admin.patch(&visibility, &acme).await;
     assert_eq!(limited.body["organizations"][0]["name"], "acme");
     assert_eq!(
-        names(
-            &platform
-                .developer
-                .get("/v3/service_plans?order_by=name")
-                .await
-        ),
+        platform
+            .developer
+            .get("/v3/service_plans?order_by=name")
+            .await
+            .names(),
         ["large", "small"]
     );
     assert_eq!(
-        names(&unauthenticated_client.get("/v3/service_plans").await),
+        unauthenticated_client
+            .get("/v3/service_plans")
+            .await
+            .names(),
         ["large"]
     );
 
@@ -90,37 +81,6 @@ async fn a_plan_may_be_for_some_organizations() {
             .rejection()
             .0,
         400
-    );
-}
-
-#[tokio::test]
-async fn the_marketplace_of_the_cf_command_line_comes_in_one_answer() {
-    let (platform, _broker) = Platform::with_broker().await;
-
-    let answer = platform
-        .developer
-        .get(&format!(
-            "/v3/service_plans?available=true&fields%5Bservice_offering.service_broker%5D=name%2Cguid\
-             &include=service_offering&per_page=5000&space_guids={}",
-            platform.space
-        ))
-        .await;
-
-    assert_eq!(answer.body["pagination"]["total_results"], 2);
-    assert_eq!(
-        answer.body["included"]["service_brokers"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        answer.body["included"]["service_brokers"][0]["name"],
-        "redis-broker"
-    );
-    assert_eq!(
-        answer.body["included"]["service_offerings"][0]["name"],
-        "redis"
     );
 }
 

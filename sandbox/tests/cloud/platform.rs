@@ -196,11 +196,7 @@ impl Platform {
 
     /// Registers a broker and makes its plans available to all organizations.
     pub(crate) async fn register(&self, broker: &FakeBroker) {
-        let answer = self
-            .admin
-            .post("/v3/service_brokers", &broker.registration("redis-broker"))
-            .await;
-        self.admin.completed(&answer).await;
+        self.register_hidden(broker).await;
         let plans = self.admin.get("/v3/service_plans").await;
         for plan in plans.body["resources"].as_array().unwrap() {
             let path = format!(
@@ -215,6 +211,27 @@ impl Platform {
                 200
             );
         }
+    }
+
+    /// Registers a broker whose plans only admins see.
+    pub(crate) async fn register_hidden(&self, broker: &FakeBroker) {
+        let registration = broker.registration("redis-broker");
+        let answer = self.admin.post("/v3/service_brokers", &registration).await;
+        self.admin.completed(&answer).await;
+    }
+
+    pub(crate) async fn broker_path(&self) -> String {
+        let path = "/v3/service_brokers?names=redis-broker";
+        let brokers = self.admin.get(path).await.body;
+        let guid = brokers["resources"][0]["guid"].as_str().unwrap();
+        format!("/v3/service_brokers/{guid}")
+    }
+
+    /// Has the catalog read again, as when a broker is updated with what is already known of it.
+    pub(crate) async fn update_broker(&self, broker: &FakeBroker) -> Response {
+        let registration = broker.registration("redis-broker");
+        let path = self.broker_path().await;
+        self.admin.patch(&path, &registration).await
     }
 
     /// A platform with short timings and one broker, whose plans are available to all organizations.
@@ -257,6 +274,23 @@ impl Platform {
         });
         self.developer
             .post("/v3/service_credential_bindings", &key)
+            .await
+    }
+
+    /// Deletes an instance as the developer.
+    pub(crate) async fn deletes(&self, guid: &str) -> Response {
+        self.developer
+            .delete(&format!("/v3/service_instances/{guid}"))
+            .await
+    }
+
+    /// Binds an app as the developer.
+    pub(crate) async fn binds(&self, app: &str, instance: &str) -> Response {
+        let binding = json!({"type": "app", "relationships": {
+            "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": instance}},
+        }});
+        self.developer
+            .post("/v3/service_credential_bindings", &binding)
             .await
     }
 
@@ -376,6 +410,17 @@ impl Response {
     pub(crate) fn location(&self) -> String {
         assert_eq!(self.status, 202, "{}", self.body);
         self.header("Location").to_owned()
+    }
+
+    /// The names of a list's rows.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let rows = self.body["resources"].as_array().unwrap().iter();
+        rows.map(|row| row["name"].as_str().unwrap()).collect()
+    }
+
+    /// How many rows a list has on all its pages.
+    pub(crate) fn total(&self) -> u64 {
+        self.body["pagination"]["total_results"].as_u64().unwrap()
     }
 
     /// Status, code, title and detail of an error.

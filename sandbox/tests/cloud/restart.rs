@@ -119,7 +119,7 @@ async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
             plans[0].guid
         ))
         .await;
-    assert_eq!(counted.body["pagination"]["total_results"], 2_500);
+    assert_eq!(counted.total(), 2_500);
     let failed = admin.get("/v3/service_instances?names=db-0000").await;
     assert_eq!(
         failed.body["resources"][0]["last_operation"]["description"],

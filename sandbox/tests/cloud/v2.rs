@@ -310,10 +310,7 @@ async fn bindings_and_keys_prevent_a_delete() {
     let user = &platform.developer;
     let guid = ordered(&platform, "db").await;
     let app = platform.app("shop").await;
-    let binding = json!({"type": "app", "relationships": {
-        "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": guid}},
-    }});
-    let binding = user.post("/v3/service_credential_bindings", &binding).await;
+    let binding = platform.binds(&app, &guid).await;
     user.completed(&binding).await;
     let key = platform.asks_for_key(&guid).await;
     user.completed(&key).await;

@@ -8,12 +8,6 @@ use crate::{
     foundation::Platform,
 };
 
-async fn admin() -> (Platform, Api) {
-    let platform = Platform::start().await;
-    let admin = platform.admin(&platform.bosh()).await;
-    (platform, admin)
-}
-
 async fn root(api: &Api, name: &str) -> Value {
     api.generate(
         name,
@@ -30,7 +24,7 @@ async fn leaf(api: &Api, name: &str, ca: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_is_what_was_asked_for_and_signed_by_its_authority() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let root = root(&api, "/root").await;
     let middle = api
         .generate(
@@ -114,7 +108,7 @@ async fn a_certificate_is_what_was_asked_for_and_signed_by_its_authority() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_converges_with_its_authority() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     root(&api, "/root").await;
     let first = leaf(&api, "/leaf", "/root").await;
     assert_eq!(leaf(&api, "/leaf", "/root").await["id"], first["id"]);

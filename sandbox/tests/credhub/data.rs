@@ -2,18 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Api, members},
-    foundation::Platform,
-};
+use crate::{client::members, foundation::Platform};
 
 const NOT_FOUND: &str = "The request could not be completed because the credential does not exist or you do not have sufficient authorization.";
-
-async fn admin() -> (Platform, Api) {
-    let platform = Platform::start().await;
-    let admin = platform.admin(&platform.bosh()).await;
-    (platform, admin)
-}
 
 fn names(found: &Value) -> Vec<&str> {
     let found = found["credentials"].as_array().unwrap();
@@ -25,7 +16,7 @@ fn names(found: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_value_that_was_set_is_read_by_id_by_name_and_by_version() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let first = api.set("/odb/x/pw", "value", json!("one")).await;
     let second = api.set("/odb/x/pw", "value", json!("two")).await;
 
@@ -50,7 +41,10 @@ async fn a_value_that_was_set_is_read_by_id_by_name_and_by_version() {
     let id = first["id"].as_str().unwrap();
     assert_eq!(api.get(&format!("/api/v1/data/{id}")).await.ok(), first);
     let all = json!({"data": [second, first]});
-    assert_eq!(api.get("/api/v1/data?name=/odb/x/pw").await.ok(), all);
+    for query in ["name=/odb/x/pw", "name=/odb/x/pw&versions=2"] {
+        let path = format!("/api/v1/data?{query}");
+        assert_eq!(api.get(&path).await.ok(), all, "{query}");
+    }
     let newest = json!({"data": [second]});
     for query in [
         "current=true&name=odb/x/pw",
@@ -80,7 +74,7 @@ async fn a_value_that_was_set_is_read_by_id_by_name_and_by_version() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_type_is_shown_with_the_members_that_it_has() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let cases = [
         ("value", json!("v"), json!("v")),
         ("password", json!("p"), json!("p")),
@@ -102,7 +96,7 @@ async fn every_type_is_shown_with_the_members_that_it_has() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::too_many_lines, reason = "a table, one row per rejection")]
 async fn a_set_that_cannot_be_is_refused_with_its_status_and_its_reason() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     api.set("/there", "value", json!("v")).await;
     let long = "x".repeat(64 * 1024 + 1);
     let cases = [
@@ -211,7 +205,7 @@ async fn a_set_that_cannot_be_is_refused_with_its_status_and_its_reason() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_are_found_by_path_and_by_part_the_newest_first() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     for name in ["/odb/s/d1/a", "/odb/s/d1/b", "/odb/s/d10/a", "/other"] {
         api.set(name, "value", json!("v")).await;
     }
@@ -238,7 +232,7 @@ async fn names_are_found_by_path_and_by_part_the_newest_first() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_query_that_lacks_or_mixes_parameters_is_refused() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let cases = [
         (
             "/api/v1/data",
@@ -276,8 +270,7 @@ async fn a_query_that_lacks_or_mixes_parameters_is_refused() {
 /// A slash at the end of a path changes nothing (cloudfoundry/credhub, pull request 906).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_path_may_end_with_a_slash() {
-    let platform = Platform::start().await;
-    let api = platform.admin(&platform.bosh()).await;
+    let (_platform, api) = Platform::with_admin().await;
     let stored = api.set("/slash", "value", json!("v")).await;
     let id = stored["id"].as_str().unwrap();
 

@@ -40,6 +40,13 @@ impl Platform {
         Self::with("", "").await
     }
 
+    /// The same, and its administrator at the Director's CredHub.
+    pub(crate) async fn with_admin() -> (Self, Api) {
+        let platform = Self::start().await;
+        let admin = platform.admin(&platform.bosh()).await;
+        (platform, admin)
+    }
+
     /// The same, with more said of the Director's side and of its CredHub.
     pub(crate) async fn with(director: &str, credhub: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();

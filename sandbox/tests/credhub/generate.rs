@@ -2,17 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{client::Api, foundation::Platform};
-
-async fn admin() -> (Platform, Api) {
-    let platform = Platform::start().await;
-    let admin = platform.admin(&platform.bosh()).await;
-    (platform, admin)
-}
+use crate::foundation::Platform;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_value_stays_or_changes_as_the_mode_says() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let ask = async |more: Value| {
         let mut body = json!({"name": "/pw", "type": "password", "parameters": {"length": 20}});
         body.as_object_mut()
@@ -45,7 +39,7 @@ async fn a_value_stays_or_changes_as_the_mode_says() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_type_is_generated_and_regenerated_with_its_parameters() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let user = api
         .generate("/user", "user", json!({"username": "odb", "length": 12}))
         .await;
@@ -87,7 +81,7 @@ async fn every_type_is_generated_and_regenerated_with_its_parameters() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::too_many_lines, reason = "a table, one row per rejection")]
 async fn what_cannot_be_generated_is_refused_with_its_reason() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     for (name, kind, value) in [
         ("/set/password", "password", json!("p")),
         ("/set/value", "value", json!("v")),
@@ -205,7 +199,7 @@ async fn what_cannot_be_generated_is_refused_with_its_reason() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_ask_at_once_for_the_same_value_get_the_same() {
-    let (_platform, api) = admin().await;
+    let (_platform, api) = Platform::with_admin().await;
     let body = json!({"name": "/key", "type": "rsa", "mode": "no-overwrite"});
     let asked = (0..4).map(|_| api.post("/api/v1/data", &body));
     let answers = futures_util::future::join_all(asked).await;

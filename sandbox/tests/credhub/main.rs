@@ -5,7 +5,6 @@
 mod authentication;
 mod broker;
 mod certificates;
-mod cli;
 mod client;
 mod data;
 mod director;

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    instance, marketplace, registration,
+    instance, marketplace,
     terminal::{call, get, job},
 };
 use crate::broker::{Route, catalog};
@@ -26,15 +26,21 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
         "relationships": {"space": {"data": {"guid": "{space}"}}, "service_plan": {"data": {"guid": "{plan}"}}},
     });
 
+    let marketplace = "/v3/service_plans?available=true&fields[service_offering.service_broker]=name,guid\
+         &include=service_offering&per_page=5000&space_guids={space}";
     user.plays(
         "cf marketplace",
-        [get(
-            "/v3/service_plans?available=true&fields[service_offering.service_broker]=name,guid\
-             &include=service_offering&per_page=5000&space_guids={space}",
-        )
-        .reads("/pagination/total_results", 2)
-        .reads("/included/service_offerings/0/name", "redis")
-        .reads("/included/service_brokers/0/name", "redis-broker")],
+        [
+            get(marketplace)
+                .reads("/pagination/total_results", 2)
+                .reads("/included/service_offerings/0/name", "redis")
+                .keeps("broker", "/included/service_brokers/0/guid"),
+            // Both plans are of the one broker.
+            get(marketplace).reads(
+                "/included/service_brokers",
+                json!([{"guid": "{broker}", "name": "redis-broker"}]),
+            ),
+        ],
     )
     .await;
     user.plays(
@@ -65,7 +71,8 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
             .reads("/resources/0/name", "db")
             .reads("/resources/0/tags", json!(["blue"]))
             .keeps("instance", "/resources/0/guid")
-            .keeps("offering", "/included/service_offerings/0/guid"),
+            .keeps("offering", "/included/service_offerings/0/guid")
+            .keeps("of_plan", "/included/service_plans/0/relationships/service_offering/data/guid"),
             get("/v3/service_credential_bindings?include=app&service_instance_guids={instance},other")
                 .reads("/included", json!({"apps": []})),
         ],
@@ -77,7 +84,7 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
             get(shown)
                 .reads("/included/spaces/0/name", "development")
                 .reads("/included/organizations/0/name", "acme")
-                .reads("/included/service_plans/0/name", "large")
+                .reads("/included/service_plans", json!([{"guid": "{plan}", "name": "large"}]))
                 .reads("/included/service_offerings/0/tags", json!(["cache"]))
                 .reads("/included/service_brokers/0/name", "redis-broker")
                 .reads("/resources/0/last_operation/type", "create")
@@ -87,7 +94,9 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
                 .keeps("began", "/resources/0/last_operation/created_at")
                 .keeps("ended", "/resources/0/last_operation/updated_at"),
             get("/v3/feature_flags/service_instance_sharing").reads("/enabled", false),
-            get("/v3/service_offerings/{offering}").reads("/shareable", false),
+            get("/v3/service_offerings/{offering}")
+                .reads("/guid", "{of_plan}")
+                .reads("/shareable", false),
             get("/v3/service_instances/{instance}/relationships/shared_spaces\
                  ?fields[space]=guid,name,relationships.organization&fields[space.organization]=guid,name")
             .reads("/data", json!([])),
@@ -174,20 +183,12 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
 #[tokio::test]
 async fn an_upgrade_is_ordered_by_the_version_of_the_plan() {
     let (platform, broker, _, mut user) = marketplace().await;
-    let admin = &platform.admin;
     platform.instance("small", "db").await;
     let mut catalog = catalog();
     catalog["services"][0]["plans"][0]["maintenance_info"]["version"] = json!("1.3.0");
     broker.answers(Route::Catalog, 200, catalog);
-    let found = admin.get("/v3/service_brokers").await;
-    let path = format!(
-        "/v3/service_brokers/{}",
-        found.body["resources"][0]["guid"].as_str().unwrap()
-    );
-    let whole = registration(&broker);
-    let again = json!({"authentication": whole["authentication"], "url": whole["url"]});
-    let answer = admin.patch(&path, &again).await;
-    admin.completed(&answer).await;
+    let answer = platform.update_broker(&broker).await;
+    platform.admin.completed(&answer).await;
 
     user.plays(
         "cf upgrade-service db -f",
