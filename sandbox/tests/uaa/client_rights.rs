@@ -17,9 +17,7 @@ async fn callers_without_a_good_token_or_the_scope_are_reported_so() {
     let anonymous = Response::to(server.request(Method::GET, "/oauth/clients")).await;
     let bad = server.get("/oauth/clients", "a.b.c").await;
     let with_refresh = server.get("/oauth/clients", refresh).await;
-    let reader = server
-        .send(Method::POST, "/oauth/clients", &broker, &json!({}))
-        .await;
+    let reader = server.post("/oauth/clients", &broker, &json!({})).await;
 
     assert_eq!(anonymous.rejection(), (401, "unauthorized"));
     assert_eq!(
@@ -43,11 +41,7 @@ async fn callers_without_a_good_token_or_the_scope_are_reported_so() {
 async fn a_writer_gives_away_no_more_than_it_has() {
     let server = Server::start();
     let writer = server.client_token(WRITER).await;
-    let create = async |body: Value| {
-        server
-            .send(Method::POST, "/oauth/clients", &writer, &body)
-            .await
-    };
+    let create = async |body: Value| server.post("/oauth/clients", &writer, &body).await;
     let client = |grants: &[&str], scopes: &[&str], authorities: &[&str]| {
         json!({
             "client_id": "a", "client_secret": "s", "authorized_grant_types": grants, "scope": scopes,
@@ -82,7 +76,7 @@ async fn a_client_changes_its_own_secret_with_the_old_one() {
     let change = async |client: &str, old: &str| {
         let body = json!({"clientId": client, "secret": "new", "oldSecret": old});
         let path = format!("/oauth/clients/{client}/secret");
-        server.send(Method::PUT, &path, &writer, &body).await
+        server.put(&path, &writer, &body).await
     };
 
     assert_eq!(

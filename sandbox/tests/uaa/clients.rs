@@ -1,6 +1,5 @@
 //! Administering clients.
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::server::{ADMIN, Server};
@@ -23,9 +22,7 @@ async fn a_client_is_kept_with_what_was_sent_but_its_secret() {
     let server = Server::start();
     let admin = admin(&server).await;
 
-    let created = server
-        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
-        .await;
+    let created = server.post("/oauth/clients", &admin, &instance("a")).await;
     let read = server.get("/oauth/clients/a", &admin).await;
 
     assert_eq!(created.status, 201, "{}", created.text);
@@ -51,17 +48,13 @@ async fn a_client_is_kept_with_what_was_sent_but_its_secret() {
 async fn an_update_merges_and_leaves_the_secret_alone() {
     let server = Server::start();
     let admin = admin(&server).await;
-    server
-        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
-        .await;
+    server.post("/oauth/clients", &admin, &instance("a")).await;
     let body = json!({
         "client_id": "a", "scope": [], "authorities": ["uaa.none"], "redirect_uri": ["https://a.example/*"],
         "allowpublic": false, "name": null,
     });
 
-    let updated = server
-        .send(Method::PUT, "/oauth/clients/a", &admin, &body)
-        .await;
+    let updated = server.put("/oauth/clients/a", &admin, &body).await;
 
     assert_eq!(updated.status, 200, "{}", updated.text);
     assert_eq!(
@@ -82,19 +75,10 @@ async fn what_is_not_there_is_answered_without_a_body() {
 
     for answer in [
         server.get("/oauth/clients/x", &admin).await,
+        server.put("/oauth/clients/x", &admin, &body).await,
+        server.delete("/oauth/clients/x", &admin).await,
         server
-            .send(Method::PUT, "/oauth/clients/x", &admin, &body)
-            .await,
-        server
-            .send(Method::DELETE, "/oauth/clients/x", &admin, &Value::Null)
-            .await,
-        server
-            .send(
-                Method::PUT,
-                "/oauth/clients/x/secret",
-                &admin,
-                &json!({"secret": "s"}),
-            )
+            .put("/oauth/clients/x/secret", &admin, &json!({"secret": "s"}))
             .await,
     ] {
         assert_eq!((answer.status.as_u16(), answer.text.as_str()), (404, ""));
@@ -105,14 +89,10 @@ async fn what_is_not_there_is_answered_without_a_body() {
 async fn a_deleted_client_gets_no_tokens_and_its_tokens_are_good_for_nothing_here() {
     let server = Server::start();
     let admin = admin(&server).await;
-    server
-        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
-        .await;
+    server.post("/oauth/clients", &admin, &instance("a")).await;
     let token = server.client_token(("a", "secret")).await;
 
-    let deleted = server
-        .send(Method::DELETE, "/oauth/clients/a", &admin, &Value::Null)
-        .await;
+    let deleted = server.delete("/oauth/clients/a", &admin).await;
 
     assert_eq!(deleted.body["approvals_deleted"], true);
     assert_eq!(deleted.body["client_id"], "a");
@@ -127,54 +107,50 @@ async fn a_deleted_client_gets_no_tokens_and_its_tokens_are_good_for_nothing_her
     );
 }
 
+/// A client that would be registered, with some members changed, or left out where they are null.
+fn changed(changes: &Value) -> Value {
+    let mut client = json!({
+        "client_id": "a", "client_secret": "s", "authorized_grant_types": ["client_credentials"],
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        client[name] = value.clone();
+    }
+    client
+        .as_object_mut()
+        .unwrap()
+        .retain(|_, value| !value.is_null());
+    client
+}
+
 #[tokio::test]
 async fn broken_rules_are_refused() {
     let server = Server::start();
     let admin = admin(&server).await;
-    let credentials = json!(["client_credentials"]);
+    // What is changed of a client that would be registered, and the status.
     let table = [
+        (json!({"client_id": "odb"}), 409),
+        (json!({"client_id": "a/b"}), 400),
+        (json!({"client_id": "uaa"}), 400),
+        (json!({"client_id": null}), 400),
+        (json!({"client_secret": null}), 400),
+        (json!({"authorized_grant_types": null}), 400),
+        (json!({"authorized_grant_types": ["magic"]}), 400),
         (
-            json!({"client_id": "odb", "client_secret": "s", "authorized_grant_types": credentials}),
-            409,
-        ),
-        (
-            json!({"client_id": "a/b", "client_secret": "s", "authorized_grant_types": credentials}),
+            json!({"authorized_grant_types": ["authorization_code"]}),
             400,
         ),
         (
-            json!({"client_id": "uaa", "client_secret": "s", "authorized_grant_types": credentials}),
+            json!({"authorized_grant_types": ["implicit"], "redirect_uri": ["https://a.example"]}),
             400,
         ),
         (
-            json!({"client_secret": "s", "authorized_grant_types": credentials}),
-            400,
-        ),
-        (
-            json!({"client_id": "a", "authorized_grant_types": credentials}),
-            400,
-        ),
-        (json!({"client_id": "a", "client_secret": "s"}), 400),
-        (
-            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["magic"]}),
-            400,
-        ),
-        (
-            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["authorization_code"]}),
-            400,
-        ),
-        (
-            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["implicit"], "redirect_uri": ["https://a.example"]}),
-            400,
-        ),
-        (
-            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["authorization_code"], "redirect_uri": ["a"]}),
+            json!({"authorized_grant_types": ["authorization_code"], "redirect_uri": ["a"]}),
             400,
         ),
     ];
-    for (body, status) in table {
-        let answer = server
-            .send(Method::POST, "/oauth/clients", &admin, &body)
-            .await;
+    for (changes, status) in table {
+        let body = changed(&changes);
+        let answer = server.post("/oauth/clients", &admin, &body).await;
         assert_eq!(
             answer.rejection(),
             (status, "invalid_client"),
@@ -184,14 +160,9 @@ async fn broken_rules_are_refused() {
     }
 
     let other = json!({"client_id": "b"});
-    let other = server
-        .send(Method::PUT, "/oauth/clients/odb", &admin, &other)
-        .await;
-    let exists =
-        json!({"client_id": "odb", "client_secret": "s", "authorized_grant_types": credentials});
-    let exists = server
-        .send(Method::POST, "/oauth/clients", &admin, &exists)
-        .await;
+    let other = server.put("/oauth/clients/odb", &admin, &other).await;
+    let exists = changed(&json!({"client_id": "odb"}));
+    let exists = server.post("/oauth/clients", &admin, &exists).await;
     assert_eq!(other.status, 400);
     assert_eq!(
         exists.text,
@@ -205,9 +176,7 @@ async fn a_client_has_two_secrets_at_most_so_that_they_can_be_rotated() {
     let admin = admin(&server).await;
     let change = async |mode: &str, secret: &str| {
         let body = json!({"secret": secret, "changeMode": mode});
-        server
-            .send(Method::PUT, "/oauth/clients/odb/secret", &admin, &body)
-            .await
+        server.put("/oauth/clients/odb/secret", &admin, &body).await
     };
     let works = async |secret: &str| {
         let form = [("grant_type", "client_credentials")];

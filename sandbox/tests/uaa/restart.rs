@@ -3,7 +3,6 @@
 use std::net::TcpListener;
 
 use odb_sandbox::{store::Store, uaa::Tokens};
-use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -20,12 +19,10 @@ async fn clients_users_and_tokens_outlive_a_restart() {
     let body = json!({
         "client_id": "instance-1", "client_secret": "i", "authorized_grant_types": ["client_credentials"],
     });
-    server
-        .send(Method::POST, "/oauth/clients", &admin, &body)
-        .await;
+    server.post("/oauth/clients", &admin, &body).await;
     let secret = json!({"secret": "rotated"});
     server
-        .send(Method::PUT, "/oauth/clients/odb/secret", &admin, &secret)
+        .put("/oauth/clients/odb/secret", &admin, &secret)
         .await;
     let refresh = server.log_in("developer", "password").await;
     let refresh = refresh.body["refresh_token"].as_str().unwrap().to_owned();

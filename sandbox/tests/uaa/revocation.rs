@@ -1,7 +1,6 @@
 //! Tokens that end before their time.
 
 use odb_sandbox::uaa::{TokenError, Tokens};
-use reqwest::Method;
 use serde_json::json;
 
 use crate::server::{ADMIN, BROKER, Server};
@@ -45,9 +44,7 @@ async fn a_new_secret_ends_the_old_ones_tokens() {
     let token = server.client_token(BROKER).await;
 
     let body = json!({"clientId": "odb", "secret": "new"});
-    server
-        .send(Method::PUT, "/oauth/clients/odb/secret", &admin, &body)
-        .await;
+    server.put("/oauth/clients/odb/secret", &admin, &body).await;
 
     assert_eq!(
         server.get("/oauth/clients", &token).await.rejection(),

@@ -122,13 +122,19 @@ impl Server {
         Response::to(self.request(Method::GET, path).bearer_auth(token)).await
     }
 
-    pub(crate) async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        token: &str,
-        body: &Value,
-    ) -> Response {
+    pub(crate) async fn post(&self, path: &str, token: &str, body: &Value) -> Response {
+        self.send(Method::POST, path, token, body).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, token: &str, body: &Value) -> Response {
+        self.send(Method::PUT, path, token, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, token: &str) -> Response {
+        self.send(Method::DELETE, path, token, &Value::Null).await
+    }
+
+    async fn send(&self, method: Method, path: &str, token: &str, body: &Value) -> Response {
         let request = self
             .request(method, path)
             .bearer_auth(token)

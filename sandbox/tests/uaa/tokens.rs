@@ -178,9 +178,7 @@ async fn a_client_with_a_lifetime_of_its_own_gets_such_tokens() {
         "client_id": "short", "client_secret": "s", "authorized_grant_types": ["client_credentials"],
         "access_token_validity": 7,
     });
-    server
-        .send(Method::POST, "/oauth/clients", &admin, &body)
-        .await;
+    server.post("/oauth/clients", &admin, &body).await;
 
     let short = decoded(&server.client_token(("short", "s")).await, 1);
 

@@ -189,20 +189,9 @@ async fn a_read_request_is_retried_when_the_platform_fails_and_an_order_is_not()
         "{}",
         seen.stderr
     );
-    assert_eq!(
-        platform
-            .calls()
-            .iter()
-            .filter(|call| call.starts_with("GET"))
-            .count(),
-        3
-    );
-    assert_eq!(
-        platform
-            .calls()
-            .iter()
-            .filter(|call| call.starts_with("DELETE"))
-            .count(),
-        1
-    );
+    for (method, expected) in [("GET", 3), ("DELETE", 1)] {
+        let calls = platform.calls().into_iter();
+        let sent = calls.filter(|call| call.starts_with(method)).count();
+        assert_eq!(sent, expected, "{method}");
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::platform::{Platform, accepted, job, ok, page};
-use super::shapes::instance;
+use super::shapes::found_instance;
 
 #[tokio::test]
 async fn a_failed_key_reports_what_only_the_last_operation_knows() {
@@ -14,10 +14,7 @@ async fn a_failed_key_reports_what_only_the_last_operation_knows() {
         "/v3/service_credential_bindings/k-1",
     );
     let platform = Platform::start([
-        (
-            "GET /v3/service_instances",
-            vec![page(&json!([instance("succeeded", "")]))],
-        ),
+        found_instance(),
         (
             "POST /v3/service_credential_bindings",
             vec![accepted("j-1")],
@@ -49,10 +46,7 @@ async fn a_service_key_prints_the_credentials_and_nothing_else() {
     let credentials =
         json!({"host": "127.80.3.10", "port": 6379, "password": "s3cret", "secret": {"a": [1]}});
     let platform = Platform::start([
-        (
-            "GET /v3/service_instances",
-            vec![page(&json!([instance("succeeded", "")]))],
-        ),
+        found_instance(),
         (
             "GET /v3/service_credential_bindings",
             vec![page(&json!([{"guid": "k-1"}]))],

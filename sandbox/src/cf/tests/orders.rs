@@ -3,15 +3,14 @@
 use serde_json::json;
 
 use super::platform::{Platform, accepted, job, ok, page};
-use super::shapes::{INSTANCE, creating, included, instance, page_with_included, plan};
+use super::shapes::{
+    INSTANCE, creating, found_instance, found_plan, included, instance, page_with_included, plan,
+};
 
 #[tokio::test]
 async fn create_service_with_wait_reports_each_step_once_and_ends_with_the_operation() {
     let platform = Platform::start([
-        (
-            "GET /v3/service_plans",
-            vec![page(&json!([plan("p-1", "small")]))],
-        ),
+        found_plan(),
         ("POST /v3/service_instances", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",
@@ -80,10 +79,7 @@ async fn create_service_with_wait_reports_each_step_once_and_ends_with_the_opera
 #[tokio::test]
 async fn create_service_without_wait_leaves_once_the_broker_works_on_it() {
     let platform = Platform::start([
-        (
-            "GET /v3/service_plans",
-            vec![page(&json!([plan("p-1", "small")]))],
-        ),
+        found_plan(),
         ("POST /v3/service_instances", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",
@@ -113,10 +109,7 @@ async fn a_failed_create_ends_with_the_brokers_words_and_a_hint() {
         "detail": "create managed could not be completed: Instance provisioning failed: request id 42"
     }]);
     let platform = Platform::start([
-        (
-            "GET /v3/service_plans",
-            vec![page(&json!([plan("p-1", "small")]))],
-        ),
+        found_plan(),
         ("POST /v3/service_instances", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",
@@ -150,10 +143,7 @@ async fn a_failed_create_ends_with_the_brokers_words_and_a_hint() {
 #[tokio::test]
 async fn an_operation_that_takes_too_long_is_left_to_itself() {
     let platform = Platform::start([
-        (
-            "GET /v3/service_instances",
-            vec![page(&json!([instance("succeeded", "")]))],
-        ),
+        found_instance(),
         ("DELETE /v3/service_instances/i-1", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",
@@ -208,10 +198,7 @@ async fn the_instance_that_vanishes_with_its_delete_is_no_failure() {
         )
     };
     let platform = Platform::start([
-        (
-            "GET /v3/service_instances",
-            vec![page(&json!([instance("succeeded", "")]))],
-        ),
+        found_instance(),
         ("DELETE /v3/service_instances/i-1", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",
@@ -341,10 +328,7 @@ async fn the_operation_before_is_not_taken_for_this_one() {
     let mut updated = instance("succeeded", "");
     updated["last_operation"]["type"] = json!("update");
     let platform = Platform::start([
-        (
-            "GET /v3/service_instances",
-            vec![page(&json!([instance("succeeded", "")]))],
-        ),
+        found_instance(),
         ("PATCH /v3/service_instances/i-1", vec![accepted("j-1")]),
         (
             "GET /v3/jobs/j-1",

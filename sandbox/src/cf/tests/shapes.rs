@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::platform::{Response, job, ok};
+use super::platform::{Response, Route, job, ok, page};
 
 pub(super) const INSTANCE: (&str, &str) = ("service_instances", "/v3/service_instances/i-1");
 
@@ -39,4 +39,16 @@ pub(super) fn page_with_included(resources: &Value) -> Response {
 
 pub(super) fn creating(state: &str) -> Response {
     job("service_instance.create", state, INSTANCE, &json!([]))
+}
+
+/// The lookup of the instance, which has ended well.
+pub(super) fn found_instance() -> Route {
+    let instances = page(&json!([instance("succeeded", "")]));
+    ("GET /v3/service_instances", vec![instances])
+}
+
+/// The lookup of the plan.
+pub(super) fn found_plan() -> Route {
+    let plans = page(&json!([plan("p-1", "small")]));
+    ("GET /v3/service_plans", vec![plans])
 }
