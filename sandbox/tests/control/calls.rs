@@ -99,7 +99,7 @@ async fn a_call_shows_that_a_fault_cut_it_off() {
     let client = sandbox.client();
     for moment in [Moment::Before, Moment::After] {
         let drop = Fault::new(ServerName::Director, Effect::Drop { moment }).times(1);
-        sandbox.foundation().faults().add(drop).unwrap();
+        sandbox.inject(drop);
         assert!(client.get(&sandbox.director("/info")).await.is_err());
     }
     client.get(&sandbox.director("/info")).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_call_that_is_being_worked_on_is_reported_without_an_answer() {
         moment: Moment::Before,
     };
     let fault = Fault::new(ServerName::Director, delay).on(requests);
-    sandbox.foundation().faults().add(fault).unwrap();
+    sandbox.inject(fault);
     let url = sandbox.director("/info");
 
     let waiting = tokio::spawn(async move { client.get(&url).await.map(|answer| answer.status) });

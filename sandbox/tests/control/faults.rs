@@ -47,41 +47,22 @@ fn to_configs(moment: Moment) -> Fault {
 }
 
 #[tokio::test]
-async fn a_connection_dropped_before_the_effect_leaves_nothing_done() {
-    let sandbox = Sandbox::start().await;
-    let client = sandbox.client();
-    let token = client.token(&sandbox.description().director).await;
-    let set = sandbox
-        .foundation()
-        .faults()
-        .add(to_configs(Moment::Before))
-        .unwrap();
+async fn a_connection_dropped_before_the_effect_leaves_nothing_done_and_after_it_all() {
+    for (moment, done) in [(Moment::Before, 0), (Moment::After, 1)] {
+        let sandbox = Sandbox::start().await;
+        let client = sandbox.client();
+        let token = client.token(&sandbox.description().director).await;
+        let set = sandbox.inject(to_configs(moment));
 
-    let lost = post_config(&sandbox, &client, &token).await;
+        let lost = post_config(&sandbox, &client, &token).await;
 
-    assert!(lost.is_err(), "{lost:?}");
-    assert_eq!(configs(&sandbox, &client, &token).await, 0);
-    let fault = sandbox.foundation().faults().get(set.id).unwrap();
-    assert_eq!((fault.met, fault.struck), (1, 1));
-    let repeat = post_config(&sandbox, &client, &token).await;
-    assert_eq!(repeat, Ok(StatusCode::CREATED), "it strikes once");
-}
-
-#[tokio::test]
-async fn a_connection_dropped_after_the_effect_leaves_all_done() {
-    let sandbox = Sandbox::start().await;
-    let client = sandbox.client();
-    let token = client.token(&sandbox.description().director).await;
-    sandbox
-        .foundation()
-        .faults()
-        .add(to_configs(Moment::After))
-        .unwrap();
-
-    let lost = post_config(&sandbox, &client, &token).await;
-
-    assert!(lost.is_err(), "{lost:?}");
-    assert_eq!(configs(&sandbox, &client, &token).await, 1);
+        assert!(lost.is_err(), "{moment:?}: {lost:?}");
+        assert_eq!(configs(&sandbox, &client, &token).await, done, "{moment:?}");
+        let fault = sandbox.foundation().faults().get(set.id).unwrap();
+        assert_eq!((fault.met, fault.struck), (1, 1), "{moment:?}");
+        let repeat = post_config(&sandbox, &client, &token).await;
+        assert_eq!(repeat, Ok(StatusCode::CREATED), "{moment:?} strikes once");
+    }
 }
 
 #[tokio::test]
@@ -120,14 +101,10 @@ async fn a_truncated_body_begins_as_the_whole_one_and_ends_in_an_error() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let whole = client.get(&sandbox.director("/info")).await.unwrap().body;
-    sandbox
-        .foundation()
-        .faults()
-        .add(Fault::new(
-            ServerName::Director,
-            Effect::Truncate { bytes: 10 },
-        ))
-        .unwrap();
+    sandbox.inject(Fault::new(
+        ServerName::Director,
+        Effect::Truncate { bytes: 10 },
+    ));
 
     let request = client.request(Method::GET, &sandbox.director("/info"));
     let mut response = request.send().await.unwrap();
@@ -150,16 +127,12 @@ async fn a_slow_body_arrives_whole() {
     let client = sandbox.client();
     let whole = client.get(&sandbox.director("/info")).await.unwrap().body;
     let rate = u32::try_from(whole.len() * 5).unwrap().try_into().unwrap();
-    sandbox
-        .foundation()
-        .faults()
-        .add(Fault::new(
-            ServerName::Director,
-            Effect::Slow {
-                bytes_per_second: rate,
-            },
-        ))
-        .unwrap();
+    sandbox.inject(Fault::new(
+        ServerName::Director,
+        Effect::Slow {
+            bytes_per_second: rate,
+        },
+    ));
 
     let request = client.request(Method::GET, &sandbox.director("/info"));
     let mut response = request.send().await.unwrap();
@@ -183,7 +156,7 @@ async fn a_delay_lets_the_answer_arrive_later_than_a_hasty_caller_waits() {
             moment: Moment::Before,
         },
     );
-    sandbox.foundation().faults().add(delay).unwrap();
+    sandbox.inject(delay);
     let url = format!("{}/info", sandbox.description().director.uaa_url);
 
     let began = Instant::now();
@@ -202,14 +175,10 @@ async fn a_wrong_content_type_leaves_the_rest_as_it_is() {
     let client = sandbox.client();
     let whole = client.get(&sandbox.director("/info")).await.unwrap();
     let value = "text/html".parse().unwrap();
-    sandbox
-        .foundation()
-        .faults()
-        .add(Fault::new(
-            ServerName::Director,
-            Effect::ContentType { value },
-        ))
-        .unwrap();
+    sandbox.inject(Fault::new(
+        ServerName::Director,
+        Effect::ContentType { value },
+    ));
 
     let answer = client.get(&sandbox.director("/info")).await.unwrap();
 
@@ -229,7 +198,7 @@ async fn flawed_certificates_are_met_by_new_connections_only() {
         (CertificateFlaw::UnknownAuthority, "BadSignature"),
     ] {
         let fault = Fault::new(ServerName::Director, Effect::Certificate { flaw });
-        let set = sandbox.foundation().faults().add(fault).unwrap();
+        let set = sandbox.inject(fault);
 
         let error = sandbox
             .client()

@@ -7,6 +7,7 @@ use std::{
 
 use odb_sandbox::{
     cpi::Processes,
+    faults::{Fault, SetFault},
     foundation::{Description, Foundation, FoundationSettings, Persistence, UpOptions},
 };
 use reqwest::Method;
@@ -80,6 +81,10 @@ impl Sandbox {
 
     pub(crate) fn foundation(&self) -> &Foundation {
         &self.foundation
+    }
+
+    pub(crate) fn inject(&self, fault: Fault) -> SetFault {
+        self.foundation.faults().add(fault).unwrap()
     }
 
     /// How it was started.

@@ -116,11 +116,7 @@ impl Client {
     ) -> Value {
         let task = self.run_errand(deployment, errand, options).await;
         self.done(task).await;
-        let result = self
-            .get(&format!("/tasks/{task}/output?type=result"))
-            .await
-            .body;
-        serde_json::from_str(&result).unwrap()
+        serde_json::from_str(&self.output(task, "result").await).unwrap()
     }
 
     /// The task once it has ended.
@@ -157,10 +153,7 @@ impl Client {
     /// The events of a task. An error line becomes an event of the stage `error`, a warning one of the stage with the
     /// name of its type.
     pub(crate) async fn events(&self, task: u64) -> Vec<Event> {
-        let log = self
-            .get(&format!("/tasks/{task}/output?type=event"))
-            .await
-            .body;
+        let log = self.output(task, "event").await;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         log.lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -195,8 +188,23 @@ impl Client {
         stages
     }
 
-    /// The code and the text of a task's error.
+    /// What a task has written: its `event` log, its `result` or another of its outputs.
+    pub(crate) async fn output(&self, task: u64, kind: &str) -> String {
+        let path = format!("/tasks/{task}/output?type={kind}");
+        self.get(&path).await.body
+    }
+
+    /// Deploys what must fail, and returns the error.
+    pub(crate) async fn deploy_error(&self, manifest: &Value) -> (String, String) {
+        let task = self.deploy(manifest).await;
+        let ended = self.ended(task).await;
+        assert_eq!(ended["state"], "error", "{ended}");
+        self.error_of(task).await
+    }
+
+    /// The code and the text of the error with which a task ends.
     pub(crate) async fn error_of(&self, task: u64) -> (String, String) {
+        self.ended(task).await;
         let last = self.events(task).await.pop().unwrap();
         assert_eq!(last.stage, "error", "{last:?}");
         (last.state, last.task)
@@ -217,6 +225,11 @@ impl Client {
 impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| json!({"not json": self.body}))
+    }
+
+    /// Status and body.
+    pub(crate) fn reported(&self) -> (u16, &str) {
+        (self.status.as_u16(), &self.body)
     }
 
     /// The id of the task that an answer leads to.

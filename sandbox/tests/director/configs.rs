@@ -102,10 +102,7 @@ async fn a_config_is_deleted_whole_or_by_version() {
     let id = id.as_str().unwrap();
     assert_eq!(bosh.delete("/configs?type=t&name=n").await.status, 204);
     let again = bosh.delete("/configs?type=t&name=n").await;
-    assert_eq!(
-        (again.status.as_u16(), again.body.as_str()),
-        (404, "Endpoint '/configs' not found.")
-    );
+    assert_eq!(again.reported(), (404, "Endpoint '/configs' not found."));
     let gone = bosh.get(&format!("/configs/{id}")).await;
     assert_eq!(
         gone.body,
@@ -366,7 +363,7 @@ async fn a_diff_of_what_is_no_config_is_refused() {
     let unknown = json!({"from": {"id": "99999"}, "to": {"content": "a: 1"}});
     let answer = bosh.post_json("/configs/diff", &unknown).await;
     assert_eq!(
-        (answer.status.as_u16(), answer.body.as_str()),
+        answer.reported(),
         (
             404,
             r#"{"code":440012,"description":"Config 99999 not found"}"#

@@ -72,10 +72,7 @@ async fn a_first_deploy_reports_its_steps() {
     let id = instances[0]["id"].as_str().unwrap();
     let label = format!("redis-server/{id} (0)");
 
-    let log = bosh
-        .get(&format!("/tasks/{task}/output?type=event"))
-        .await
-        .body;
+    let log = bosh.output(task, "event").await;
     let reported: Vec<String> = log
         .lines()
         .map(|line| {
@@ -131,12 +128,7 @@ async fn a_delete_reports_its_steps() {
         .iter()
         .filter(|step| step.stage == "Deleting instances" && step.state == "finished");
     assert_eq!(ended.count(), 3);
-    assert_eq!(
-        bosh.get(&format!("/tasks/{task}/output?type=result"))
-            .await
-            .body,
-        ""
-    );
+    assert_eq!(bosh.output(task, "result").await, "");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

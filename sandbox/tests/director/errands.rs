@@ -150,12 +150,7 @@ async fn an_errand_that_would_run_unchanged_can_be_skipped() {
         bosh.done(task).await["result"],
         "skipped - no changes detected"
     );
-    assert_eq!(
-        bosh.get(&format!("/tasks/{task}/output?type=result"))
-            .await
-            .body,
-        ""
-    );
+    assert_eq!(bosh.output(task, "result").await, "");
 
     let mut manifest = redis("d");
     manifest["instance_groups"][1]["properties"] = json!({"health-check": {"systest-sleep": 1}});
@@ -169,7 +164,6 @@ async fn an_unknown_errand_and_a_selector_that_matches_nothing_fail_in_the_task(
     let bosh = foundation.admin();
     bosh.deployed(&redis("d")).await;
     let task = bosh.run_errand("d", "nope", &json!({})).await;
-    bosh.ended(task).await;
     assert_eq!(
         bosh.error_of(task).await,
         ("70009".to_owned(), "Errand 'nope' doesn't exist".to_owned())
@@ -177,7 +171,6 @@ async fn an_unknown_errand_and_a_selector_that_matches_nothing_fail_in_the_task(
 
     let options = json!({"instances": [{"group": "srv", "id": "no-such-id"}]});
     let task = bosh.run_errand("d", "health-check", &options).await;
-    bosh.ended(task).await;
     let text = r#"No instances match selection criteria: [{"group"=>"srv", "id"=>"no-such-id"}]"#;
     assert_eq!(
         bosh.error_of(task).await,
@@ -231,10 +224,7 @@ async fn an_errand_whose_name_is_a_job_and_a_group_is_run_with_a_warning() {
     let task = bosh.run_errand("d", "health-check", &json!({})).await;
     bosh.done(task).await;
 
-    let log = bosh
-        .get(&format!("/tasks/{task}/output?type=event"))
-        .await
-        .body;
+    let log = bosh.output(task, "event").await;
     let second = log.lines().nth(1).unwrap();
     let (time, rest) = second.split_once(',').unwrap();
     assert!(time.starts_with(r#"{"time":"#), "{second}");
@@ -299,7 +289,7 @@ async fn a_deployment_that_was_never_deployed_has_no_list_of_errands() {
     let answer = bosh.get("/deployments/d/errands").await;
 
     assert_eq!(
-        (answer.status.as_u16(), answer.body.as_str()),
+        answer.reported(),
         (
             404,
             r#"{"code":70000,"description":"- Deployment '' doesn't exist"}"#

@@ -3,24 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::Client,
     foundation::{Foundation, Options, redis, redis_with_password},
     redis::ask,
 };
 
-/// Deploys an invalid manifest, and returns the error.
-async fn failure(bosh: &Client, manifest: &Value) -> (String, String) {
-    let task = bosh.deploy(manifest).await;
-    let ended = bosh.ended(task).await;
-    assert_eq!(ended["state"], "error", "{ended}");
-    bosh.error_of(task).await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_manifest_refers_to_must_exist() {
+#[expect(clippy::too_many_lines, reason = "a table, one row per error")]
+async fn a_manifest_that_names_what_is_not_there_or_contradicts_itself_fails_the_task() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
-    let cases: [(&str, Value, &str, &str); 10] = [
+    let cases: [(&str, Value, &str, &str); 19] = [
         (
             "/releases/0/name",
             json!("tiny"),
@@ -81,12 +73,66 @@ async fn what_a_manifest_refers_to_must_exist() {
             "540005",
             "Config Server failed to generate value for '/TestDirector/bad/secret_pass' with type 'dragon'. HTTP Code '400', Error: 'The request does not include a valid type. Valid values for generate include 'password', 'user', 'certificate', 'ssh' and 'rsa'.'",
         ),
+        (
+            "/update/canary_watch_time",
+            json!("9-3"),
+            "180001",
+            "Min watch time cannot be greater than max watch time",
+        ),
+        (
+            "/update/max_in_flight",
+            json!(true),
+            "40000",
+            "Property 'max_in_flight' value (true) did not match the required type 'String'",
+        ),
+        (
+            "/instance_groups/0/jobs/0/release",
+            json!("other"),
+            "140002",
+            "Job 'redis-server' (instance group 'redis-server') references an unknown release 'other'",
+        ),
+        (
+            "/instance_groups/0/azs",
+            json!([]),
+            "140017",
+            "Instance group 'redis-server' has empty availability zones",
+        ),
+        (
+            "/instance_groups/0/networks",
+            json!([]),
+            "140009",
+            "Instance group 'redis-server' must specify at least one network",
+        ),
+        (
+            "/instance_groups/1/name",
+            json!("redis-server"),
+            "190006",
+            "Invalid instance group name 'redis-server', canonical name already taken",
+        ),
+        (
+            "/instance_groups/0/networks/0",
+            json!({"name": "default", "static_ips": ["10.0.0.1", "10.0.0.2"]}),
+            "150002",
+            "Instance group 'redis-server' has 1 instances but was allocated 2 static IPs in network 'default'",
+        ),
+        (
+            "/stemcells/0",
+            json!({"alias": "only-stemcell", "version": "1"}),
+            "40001",
+            r#"Required property 'os' or 'name' was not specified in object ({"alias"=>"only-stemcell", "version"=>"1"})"#,
+        ),
+        (
+            "/releases/0/version",
+            json!("7.latest.4"),
+            "30006",
+            "Release version 'redis-example-service/7.latest.4' doesn't exist",
+        ),
     ];
     for (location, value, code, text) in cases {
         let mut manifest = redis("bad");
         *manifest.pointer_mut(location).unwrap() = value;
         assert_eq!(
-            failure(&bosh, &manifest).await,
+            bosh.deploy_error(&manifest).await,
             (code.to_owned(), text.to_owned()),
             "{location}"
         );
@@ -97,7 +143,9 @@ async fn what_a_manifest_refers_to_must_exist() {
 async fn a_failed_first_deploy_leaves_a_deployment_without_a_manifest() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
-    let (code, _) = failure(&bosh, &json!({"name": "service-instance_bad1"})).await;
+    let (code, _) = bosh
+        .deploy_error(&json!({"name": "service-instance_bad1"}))
+        .await;
     assert_eq!(code, "40001");
     assert_eq!(
         bosh.get("/deployments/service-instance_bad1").await.body,
@@ -135,7 +183,7 @@ async fn a_failed_update_keeps_the_manifest_and_can_be_repaired() {
     ask(&address, &["AUTH secret", "SET k v"]).await;
     let mut bad = good.clone();
     bad["instance_groups"][0]["jobs"][0]["properties"]["redis"]["persistence"] = json!("perhaps");
-    let (code, text) = failure(&bosh, &bad).await;
+    let (code, text) = bosh.deploy_error(&bad).await;
     let id = bosh.get("/deployments/d/instances").await.json()[0]["id"].clone();
     assert_eq!(code, "400007");
     assert_eq!(
@@ -174,7 +222,7 @@ async fn a_job_whose_program_is_not_installed_says_so() {
     groups.truncate(1);
     groups[0]["jobs"] = json!([{"name": "absent"}]);
     manifest["variables"] = json!([]);
-    let (_, text) = failure(&foundation.admin(), &manifest).await;
+    let (_, text) = foundation.admin().deploy_error(&manifest).await;
     assert_eq!(
         text,
         "Action Failed start: job 'absent' cannot be started: the program 'no-such-server' is not on the PATH"

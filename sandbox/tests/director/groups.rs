@@ -1,17 +1,8 @@
 //! Instance groups: their order, their zones, their names, and what they share.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{
-    client::Client,
-    foundation::{Foundation, redis},
-};
-
-async fn error(bosh: &Client, manifest: &Value) -> (String, String) {
-    let task = bosh.deploy(manifest).await;
-    bosh.ended(task).await;
-    bosh.error_of(task).await
-}
+use crate::foundation::{Foundation, redis};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renamed_group_keeps_its_instances() {
@@ -43,7 +34,7 @@ async fn a_renamed_group_keeps_its_instances() {
         .as_array_mut()
         .unwrap()
         .push(previous);
-    assert_eq!(error(&bosh, &contradictory).await.0, "190018");
+    assert_eq!(bosh.deploy_error(&contradictory).await.0, "190018");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,77 +62,6 @@ async fn instances_are_spread_over_the_zones_and_leave_one_that_is_abandoned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_contradicts_itself_is_refused_in_the_task() {
-    let foundation = Foundation::without_processes();
-    let bosh = foundation.admin();
-    let cases: [(&str, Value, &str, &str); 9] = [
-        (
-            "/update/canary_watch_time",
-            json!("9-3"),
-            "180001",
-            "Min watch time cannot be greater than max watch time",
-        ),
-        (
-            "/update/max_in_flight",
-            json!(true),
-            "40000",
-            "Property 'max_in_flight' value (true) did not match the required type 'String'",
-        ),
-        (
-            "/instance_groups/0/jobs/0/release",
-            json!("other"),
-            "140002",
-            "Job 'redis-server' (instance group 'redis-server') references an unknown release 'other'",
-        ),
-        (
-            "/instance_groups/0/azs",
-            json!([]),
-            "140017",
-            "Instance group 'redis-server' has empty availability zones",
-        ),
-        (
-            "/instance_groups/0/networks",
-            json!([]),
-            "140009",
-            "Instance group 'redis-server' must specify at least one network",
-        ),
-        (
-            "/instance_groups/1/name",
-            json!("redis-server"),
-            "190006",
-            "Invalid instance group name 'redis-server', canonical name already taken",
-        ),
-        (
-            "/instance_groups/0/networks/0",
-            json!({"name": "default", "static_ips": ["10.0.0.1", "10.0.0.2"]}),
-            "150002",
-            "Instance group 'redis-server' has 1 instances but was allocated 2 static IPs in network 'default'",
-        ),
-        (
-            "/stemcells/0",
-            json!({"alias": "only-stemcell", "version": "1"}),
-            "40001",
-            r#"Required property 'os' or 'name' was not specified in object ({"alias"=>"only-stemcell", "version"=>"1"})"#,
-        ),
-        (
-            "/releases/0/version",
-            json!("7.latest.4"),
-            "30006",
-            "Release version 'redis-example-service/7.latest.4' doesn't exist",
-        ),
-    ];
-    for (location, value, code, text) in cases {
-        let mut manifest = redis("bad");
-        *manifest.pointer_mut(location).unwrap() = value;
-        assert_eq!(
-            error(&bosh, &manifest).await,
-            (code.to_owned(), text.to_owned()),
-            "{location}"
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_is_taken_from_another_deployment_only_if_it_is_shared() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
@@ -159,7 +79,7 @@ async fn a_link_is_taken_from_another_deployment_only_if_it_is_shared() {
     let mut private = redis("provider");
     private["instance_groups"][0]["jobs"][0]["provides"] = json!({"redis": {"shared": false}});
     bosh.deployed(&private).await;
-    let (code, text) = error(&bosh, &consumer).await;
+    let (code, text) = bosh.deploy_error(&consumer).await;
     assert_eq!(code, "100");
     assert!(
         text.starts_with(

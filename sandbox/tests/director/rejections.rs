@@ -4,13 +4,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    client::{Client, Response},
+    client::Client,
     foundation::{Foundation, UUID, redis},
 };
-
-fn reported(answer: &Response) -> (u16, &str) {
-    (answer.status.as_u16(), &answer.body)
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_client_is_challenged_in_plain_text() {
@@ -24,7 +20,7 @@ async fn an_unknown_client_is_challenged_in_plain_text() {
     ];
     for client in clients {
         let answer = client.get("/deployments").await;
-        assert_eq!(reported(&answer), (401, "Not authorized: '/deployments'\n"));
+        assert_eq!(answer.reported(), (401, "Not authorized: '/deployments'\n"));
         assert_eq!(
             answer.header("www-authenticate"),
             "Basic realm=\"BOSH Director\""
@@ -64,14 +60,14 @@ async fn unknown_paths_and_things_are_not_found() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     let nonsense = bosh.get("/nonsense").await;
-    assert_eq!(reported(&nonsense), (404, "Not Found: /nonsense"));
+    assert_eq!(nonsense.reported(), (404, "Not Found: /nonsense"));
     assert_eq!(nonsense.header("content-type"), "text/plain");
     assert_eq!(
-        reported(&bosh.get("/tasks/1/nonsense").await),
+        bosh.get("/tasks/1/nonsense").await.reported(),
         (404, "Endpoint '/tasks/1/nonsense' not found.")
     );
     assert_eq!(
-        reported(&bosh.get("/tasks/99999").await),
+        bosh.get("/tasks/99999").await.reported(),
         (
             404,
             r#"{"code":10000,"description":"Task 99999 not found"}"#
@@ -80,21 +76,21 @@ async fn unknown_paths_and_things_are_not_found() {
     let missing = r#"{"code":70000,"description":"Deployment 'nope' doesn't exist"}"#;
     for path in ["", "/vms", "/instances", "/variables", "/errands"] {
         assert_eq!(
-            reported(&bosh.get(&format!("/deployments/nope{path}")).await),
+            bosh.get(&format!("/deployments/nope{path}"))
+                .await
+                .reported(),
             (404, missing),
             "{path}"
         );
     }
     assert_eq!(
-        reported(&bosh.delete("/deployments/nope?force=true").await),
+        bosh.delete("/deployments/nope?force=true").await.reported(),
         (404, missing)
     );
     assert_eq!(
-        reported(
-            &bosh
-                .post_json("/deployments/nope/errands/e/runs", &json!({}))
-                .await
-        ),
+        bosh.post_json("/deployments/nope/errands/e/runs", &json!({}))
+            .await
+            .reported(),
         (404, missing)
     );
 }
@@ -114,12 +110,12 @@ async fn the_media_type_is_part_of_the_route() {
             )
             .await;
         assert_eq!(
-            reported(&answer),
+            answer.reported(),
             (404, "Endpoint '/deployments' not found.")
         );
     }
     let answer = bosh.post_yaml("/configs", "{}").await;
-    assert_eq!(reported(&answer), (404, "Endpoint '/configs' not found."));
+    assert_eq!(answer.reported(), (404, "Endpoint '/configs' not found."));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -142,7 +138,7 @@ async fn a_manifest_that_is_none_is_refused_at_once() {
     ];
     for (body, error) in cases {
         assert_eq!(
-            reported(&bosh.post_yaml("/deployments", body).await),
+            bosh.post_yaml("/deployments", body).await.reported(),
             (400, error)
         );
     }
@@ -171,7 +167,7 @@ async fn a_manifest_that_is_none_is_refused_at_once() {
         )
         .await;
     let error = r#"{"code":70010,"description":"X-Bosh-Context-Id cannot be more than 64 characters in length"}"#;
-    assert_eq!(reported(&answer), (400, error));
+    assert_eq!(answer.reported(), (400, error));
     assert_eq!(bosh.get("/deployments").await.body, "[]");
     assert_eq!(bosh.get("/tasks").await.body, "[]");
 }
@@ -190,7 +186,7 @@ async fn an_errand_call_that_is_no_json_stumbles() {
                 body.to_owned(),
             )
             .await;
-        assert_eq!(reported(&answer), (500, ""));
+        assert_eq!(answer.reported(), (500, ""));
     }
 }
 
@@ -212,14 +208,14 @@ async fn a_deployment_of_a_name_that_no_deployment_has_stumbles() {
         let mut manifest = redis("d");
         manifest["name"] = name.clone();
         let answer = bosh.post_yaml("/deployments", manifest.to_string()).await;
-        assert_eq!(reported(&answer), (500, ""), "{name}");
+        assert_eq!(answer.reported(), (500, ""), "{name}");
     }
     for name in [json!(null), json!(false)] {
         let mut manifest = redis("d");
         manifest["name"] = name.clone();
         let answer = bosh.post_yaml("/deployments", manifest.to_string()).await;
         let error = r#"{"code":40001,"description":"Deployment manifest must have a 'name' key"}"#;
-        assert_eq!(reported(&answer), (400, error), "{name}");
+        assert_eq!(answer.reported(), (400, error), "{name}");
     }
     assert_eq!(bosh.get("/deployments").await.body, "[]");
     assert_eq!(bosh.get("/tasks").await.body, "[]");
@@ -238,11 +234,11 @@ async fn a_task_id_that_is_no_number_stumbles() {
         "/tasks/99999999999999999999",
         "/tasks/abc/output?type=event",
     ] {
-        assert_eq!(reported(&bosh.get(path).await), (500, ""), "{path}");
+        assert_eq!(bosh.get(path).await.reported(), (500, ""), "{path}");
     }
-    assert_eq!(reported(&bosh.delete("/task/abc").await), (500, ""));
+    assert_eq!(bosh.delete("/task/abc").await.reported(), (500, ""));
     assert_eq!(
-        reported(&bosh.get("/tasks/-1").await),
+        bosh.get("/tasks/-1").await.reported(),
         (404, r#"{"code":10000,"description":"Task -1 not found"}"#)
     );
 }

@@ -23,10 +23,7 @@ async fn full(bosh: &Client, path: &str) -> Vec<Value> {
     let ended = bosh.done(task).await;
     assert_eq!(ended["description"], "retrieve vm-stats");
     assert_eq!(ended["result"], "");
-    let result = bosh
-        .get(&format!("/tasks/{task}/output?type=result"))
-        .await
-        .body;
+    let result = bosh.output(task, "result").await;
     let lines = result.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -93,10 +90,7 @@ async fn all_instances_are_recreated_without_a_manifest() {
     )
     .await;
     bosh.done(restart).await;
-    let log = bosh
-        .get(&format!("/tasks/{restart}/output?type=event"))
-        .await
-        .body;
+    let log = bosh.output(restart, "event").await;
     assert!(log.contains("skipped pre-stop & drain"), "{log}");
 }
 
@@ -106,7 +100,6 @@ async fn states_that_there_are_not_fail_in_the_task_and_unknown_instances_at_onc
     let bosh = foundation.admin();
     bosh.deployed(&redis("d")).await;
     let task = put(&bosh, "/deployments/d/jobs/*?state=bogus").await;
-    bosh.ended(task).await;
     let text = "Invalid state 'bogus' for 'redis-server', valid states are: started, stopped, detached, recreate, restart";
     assert_eq!(
         bosh.error_of(task).await,
@@ -131,10 +124,7 @@ async fn states_that_there_are_not_fail_in_the_task_and_unknown_instances_at_onc
         ),
     ] {
         let answer = bosh.call(Method::PUT, path, &yaml, String::new()).await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.body.as_str()),
-            (status, body)
-        );
+        assert_eq!(answer.reported(), (status, body));
     }
     let without_type = bosh
         .call(
@@ -168,10 +158,8 @@ async fn an_ignored_instance_is_left_alone_and_keeps_its_deployment() {
     assert_eq!(bosh.get("/deployments/d/vms").await.json(), before);
 
     let task = put(&bosh, "/deployments/d/jobs/redis-server/0?state=stopped").await;
-    bosh.ended(task).await;
     assert_eq!(bosh.error_of(task).await.0, "140021");
     let delete = bosh.delete("/deployments/d?force=true").await.task();
-    bosh.ended(delete).await;
     let text = "You are trying to delete deployment 'd', which contains ignored instance(s). Operation not allowed.";
     assert_eq!(
         bosh.error_of(delete).await,
@@ -179,9 +167,7 @@ async fn an_ignored_instance_is_left_alone_and_keeps_its_deployment() {
     );
     let mut smaller = redis("d");
     smaller["instance_groups"][0]["instances"] = json!(0);
-    let task = bosh.deploy(&smaller).await;
-    bosh.ended(task).await;
-    assert_eq!(bosh.error_of(task).await.0, "190020");
+    assert_eq!(bosh.deploy_error(&smaller).await.0, "190020");
 
     ignore(false).await;
     bosh.deployed(&smaller).await;
@@ -268,7 +254,6 @@ async fn a_dead_agent_keeps_a_deployment_from_being_deleted_but_not_by_force() {
     let dead = vms[0]["cid"].as_str().unwrap().to_owned();
     foundation.cpi().kill_agent(&dead.clone().into()).unwrap();
     let delete = bosh.delete("/deployments/d").await.task();
-    bosh.ended(delete).await;
     let (code, text) = bosh.error_of(delete).await;
     assert_eq!(code, "450002");
     assert!(

@@ -49,10 +49,7 @@ async fn a_recreated_vm_keeps_its_address_and_its_data() {
     assert_eq!(before[0]["ips"], after[0]["ips"]);
     let answers = ask(&address, &["AUTH secret", "GET k"]).await;
     assert!(answers.contains("\r\nv\r\n"), "{answers}");
-    let log = bosh
-        .get(&format!("/tasks/{task}/output?type=event"))
-        .await
-        .body;
+    let log = bosh.output(task, "event").await;
     assert!(log.contains("skipped pre-stop & drain"), "{log}");
     assert!(!log.contains("(canary)"), "{log}");
     assert!(!log.contains("Creating missing vms"), "{log}");
@@ -99,7 +96,7 @@ async fn configs_can_be_pinned_and_unknown_ones_are_refused() {
         .post_yaml(&pinned.replace("%5B1%5D", "%5B9999%5D"), manifest.clone())
         .await;
     assert_eq!(
-        (answer.status.as_u16(), answer.body.as_str()),
+        answer.reported(),
         (
             400,
             r#"{"code":190025,"description":"Context includes invalid config ID"}"#
@@ -165,7 +162,6 @@ async fn a_vm_whose_agent_is_dead_fails_a_deploy_unless_it_is_to_be_fixed() {
         foundation.cpi().kill_agent(&vm).unwrap();
     }
     let task = bosh.deploy(&redis("d")).await;
-    bosh.ended(task).await;
     let text = format!(
         "Timed out sending 'get_state' to instance: 'redis-server/{id}', agent-id: '{agent}' after 0 seconds"
     );

@@ -67,18 +67,14 @@ async fn without_a_config_server_the_first_reference_ends_the_rendering() {
     let bosh = foundation.admin();
     let mut manifest = redis("service-instance_bad4");
     manifest["variables"] = json!([]);
-    let task = bosh.deploy(&manifest).await;
-    bosh.ended(task).await;
-    insta::assert_snapshot!(bosh.error_of(task).await.1, @r"
+    insta::assert_snapshot!(bosh.deploy_error(&manifest).await.1, @r"
     Unable to render instance groups for deployment. Errors are:
       - Unable to render jobs for instance group 'redis-server'. Errors are:
         - Unable to render templates for job 'redis-server'. Errors are:
           Failed to fetch variable '/TestDirector/service-instance_bad4/secret_pass' from config server: Director is not configured with a config server
     ");
 
-    let task = bosh.deploy(&redis("d")).await;
-    bosh.ended(task).await;
-    let (code, text) = bosh.error_of(task).await;
+    let (code, text) = bosh.deploy_error(&redis("d")).await;
     assert_eq!(
         (code.as_str(), text.as_str()),
         (
@@ -96,16 +92,12 @@ async fn what_the_config_server_refuses_to_generate_fails_the_deploy() {
     manifest["variables"] = json!([
         {"name": "cert", "type": "certificate", "options": {"common_name": "x", "ca": "none"}},
     ]);
-    let task = bosh.deploy(&manifest).await;
-    bosh.ended(task).await;
-    assert_eq!(bosh.error_of(task).await, (
+    assert_eq!(bosh.deploy_error(&manifest).await, (
         "540005".to_owned(),
         "Config Server failed to generate value for '/TestDirector/d/cert' with type 'certificate'. HTTP Code '404', Error: 'The request could not be completed because the CA does not exist or you do not have sufficient authorization.'".to_owned(),
     ));
     manifest["variables"] = json!([{"name": "a.b", "type": "password"}]);
-    let task = bosh.deploy(&manifest).await;
-    bosh.ended(task).await;
-    assert_eq!(bosh.error_of(task).await.0, "540004");
+    assert_eq!(bosh.deploy_error(&manifest).await.0, "540004");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -160,9 +152,7 @@ async fn a_link_needs_exactly_one_provider() {
     let mut none = redis("none");
     none["instance_groups"].as_array_mut().unwrap().remove(0);
     none["variables"] = json!([]);
-    let task = bosh.deploy(&none).await;
-    bosh.ended(task).await;
-    insta::assert_snapshot!(bosh.error_of(task).await.1, @r"
+    insta::assert_snapshot!(bosh.deploy_error(&none).await.1, @r"
     Failed to resolve links from deployment 'none'. See errors below:
       - Failed to resolve link 'redis' with type 'redis' from job 'health-check' in instance group 'health-check'. Details below:
         - No link providers found
@@ -174,9 +164,7 @@ async fn a_link_needs_exactly_one_provider() {
     let mut second = two["instance_groups"][0].clone();
     second["name"] = json!("second");
     two["instance_groups"].as_array_mut().unwrap().push(second);
-    let task = bosh.deploy(&two).await;
-    bosh.ended(task).await;
-    let (_, text) = bosh.error_of(task).await;
+    let (_, text) = bosh.deploy_error(&two).await;
     assert!(text.contains("Multiple link providers found"), "{text}");
 }
 
