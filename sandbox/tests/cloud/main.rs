@@ -5,6 +5,7 @@
 mod bindings;
 mod broker;
 mod brokers;
+mod client;
 mod failures;
 mod foundation;
 mod instances;
@@ -18,4 +19,5 @@ mod restart;
 mod roles;
 mod sharing;
 mod tokens;
+mod upstreams;
 mod v2;

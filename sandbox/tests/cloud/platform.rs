@@ -1,24 +1,23 @@
-//! A UAA and a Cloud Controller of a test's own, and clients of them.
+//! A Cloud Controller of a test's own, with its UAA and CredHub.
 
 use std::{future::Future, net::TcpListener, time::Duration};
 
 use actix_web::web::ServiceConfig;
 use odb_sandbox::{
     certificates::CertificateAuthority,
-    cloud_controller::{
-        ApiGeneration, BrokerBehaviour, CloudController, CloudControllerSettings,
-        OrganizationSettings, SpaceSettings,
-    },
-    credhub::{self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Permission},
+    cloud_controller::{ApiGeneration, BrokerBehaviour, CloudController, CloudControllerSettings},
     serve::Servers,
     store::Store,
-    uaa::{Client, Grant, TokenLives, Uaa, UaaRole, UaaSettings, User},
 };
-use reqwest::{Method, StatusCode, header::HeaderMap};
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use crate::broker::FakeBroker;
+use crate::{
+    broker::FakeBroker,
+    client::{Api, Response},
+    upstreams::{credhub, organization, uaa},
+};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -33,20 +32,6 @@ pub(crate) struct Platform {
     pub(crate) developer: Api,
     pub(crate) controller: CloudController,
     _servers: Servers,
-}
-
-/// A logged-in user.
-#[derive(Clone)]
-pub(crate) struct Api {
-    http: reqwest::Client,
-    url: String,
-    token: Option<String>,
-}
-
-pub(crate) struct Response {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Value,
 }
 
 impl Platform {
@@ -335,107 +320,6 @@ impl Platform {
     }
 }
 
-impl Api {
-    pub(crate) async fn get(&self, path: &str) -> Response {
-        self.send(Method::GET, path, None).await
-    }
-
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
-        self.send(Method::POST, path, Some(body.to_string())).await
-    }
-
-    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Response {
-        self.send(Method::PATCH, path, Some(body.to_string())).await
-    }
-
-    pub(crate) async fn delete(&self, path: &str) -> Response {
-        self.send(Method::DELETE, path, None).await
-    }
-
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<String>) -> Response {
-        let path = path.strip_prefix(&self.url).unwrap_or(path);
-        let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(token) = &self.token {
-            request = request.header("Authorization", format!("bearer {token}"));
-        }
-        if let Some(body) = body {
-            request = request
-                .header("Content-Type", "application/json")
-                .body(body);
-        }
-        Response::of(request.send().await.unwrap()).await
-    }
-
-    /// Follows the job of a 202 to its end.
-    pub(crate) async fn ended(&self, accepted: &Response) -> Value {
-        let location = accepted.location();
-        eventually("the job ends", async || {
-            let job = self.get(&location).await.body;
-            (job["state"] == "COMPLETE" || job["state"] == "FAILED").then_some(job)
-        })
-        .await
-    }
-
-    pub(crate) async fn completed(&self, accepted: &Response) -> Value {
-        let job = self.ended(accepted).await;
-        assert_eq!(job["state"], "COMPLETE", "{job}");
-        job
-    }
-
-    pub(crate) async fn failed(&self, accepted: &Response) -> Value {
-        let job = self.ended(accepted).await;
-        assert_eq!(job["state"], "FAILED", "{job}");
-        job["errors"][0].clone()
-    }
-}
-
-impl Response {
-    async fn of(response: reqwest::Response) -> Self {
-        let (status, headers) = (response.status(), response.headers().clone());
-        let text = response.text().await.unwrap();
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Self {
-            status,
-            headers,
-            body,
-        }
-    }
-
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
-    }
-
-    pub(crate) fn location(&self) -> String {
-        assert_eq!(self.status, 202, "{}", self.body);
-        self.header("Location").to_owned()
-    }
-
-    /// The names of a list's rows.
-    pub(crate) fn names(&self) -> Vec<&str> {
-        let rows = self.body["resources"].as_array().unwrap().iter();
-        rows.map(|row| row["name"].as_str().unwrap()).collect()
-    }
-
-    /// How many rows a list has on all its pages.
-    pub(crate) fn total(&self) -> u64 {
-        self.body["pagination"]["total_results"].as_u64().unwrap()
-    }
-
-    /// Status, code, title and detail of an error.
-    pub(crate) fn rejection(&self) -> (u16, u64, &str, &str) {
-        let error = &self.body["errors"][0];
-        let text = |key: &str| error[key].as_str().unwrap();
-        (
-            self.status.as_u16(),
-            error["code"].as_u64().unwrap(),
-            text("title"),
-            text("detail"),
-        )
-    }
-}
-
 /// A Cloud Controller in a hurry.
 pub(crate) fn quick() -> BrokerBehaviour {
     BrokerBehaviour {
@@ -479,133 +363,4 @@ pub(crate) fn serve(
     servers
         .http("a test's server", listener, configure)
         .unwrap();
-}
-
-fn client(
-    id: &str,
-    secret: &str,
-    grants: &[Grant],
-    scopes: &[&str],
-    authorities: &[&str],
-) -> Client {
-    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    Client {
-        id: id.into(),
-        secret: secret.into(),
-        grants: grants.iter().copied().collect(),
-        scopes: texts(scopes),
-        authorities: texts(authorities),
-    }
-}
-
-fn user(name: &str, groups: &[&str]) -> User {
-    User {
-        id: uuid::Uuid::new_v4(),
-        name: name.into(),
-        password: "password".into(),
-        groups: groups.iter().map(|group| (*group).to_owned()).collect(),
-    }
-}
-
-/// A user for tests of one role.
-fn role_user(role: &str) -> User {
-    let name = format!("{role}-user");
-    user(&name, &["cloud_controller.read", "cloud_controller.write"])
-}
-
-fn uaa(url: &str) -> Uaa {
-    odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
-    let settings = UaaSettings {
-        url: url.to_owned(),
-        lives: TokenLives {
-            access: Duration::from_mins(20),
-            refresh: Duration::from_hours(1),
-        },
-        clients: vec![
-            client(
-                "odb",
-                "s3cr%t+",
-                &[Grant::ClientCredentials],
-                &[],
-                &["cloud_controller.admin"],
-            ),
-            client(
-                "broker",
-                "b",
-                &[Grant::ClientCredentials],
-                &[],
-                &["credhub.read", "credhub.write"],
-            ),
-            client(
-                "nobody",
-                "n",
-                &[Grant::ClientCredentials],
-                &[],
-                &["uaa.none"],
-            ),
-            client(
-                "cf",
-                "",
-                &[Grant::Password, Grant::RefreshToken],
-                &["cloud_controller.*", "openid", "scim.*"],
-                &[],
-            ),
-        ],
-        users: vec![
-            user(
-                "admin",
-                &[
-                    "cloud_controller.admin",
-                    "cloud_controller.read",
-                    "cloud_controller.write",
-                    "scim.read",
-                    "scim.write",
-                ],
-            ),
-            user(
-                "developer",
-                &["cloud_controller.read", "cloud_controller.write", "openid"],
-            ),
-            user(
-                "outsider",
-                &["cloud_controller.read", "cloud_controller.write"],
-            ),
-            role_user("space_auditor"),
-            role_user("space_manager"),
-            role_user("space_supporter"),
-            role_user("organization_manager"),
-            role_user("organization_auditor"),
-            role_user("organization_user"),
-        ],
-    };
-    Uaa::new(settings, UaaRole::CloudFoundry, &Store::in_memory()).unwrap()
-}
-
-/// A CredHub in which only a broker has permissions.
-fn credhub(uaa: &Uaa, uaa_url: &str) -> CredHub {
-    let settings = CredHubSettings {
-        side: credhub::Side::Runtime,
-        uaa_url: uaa_url.to_owned(),
-        version: credhub::VERSION,
-        acls: Acls::Enforced,
-        permissions: vec![Permission {
-            path: "/*".to_owned().into(),
-            actor: Actor::uaa_client("broker"),
-            operations: ALL_OPERATIONS.into(),
-        }],
-    };
-    CredHub::new(settings, uaa.verifier(), &Store::in_memory()).unwrap()
-}
-
-fn organization(name: &str, space: &str, developer: &str) -> OrganizationSettings {
-    let space = SpaceSettings {
-        name: space.into(),
-        developers: [developer.to_owned()].into(),
-        ..SpaceSettings::default()
-    };
-    OrganizationSettings {
-        name: name.into(),
-        spaces: vec![space],
-        ..OrganizationSettings::default()
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::platform::{Api, Platform};
+use crate::{client::Api, platform::Platform};
 
 /// Gives a user a role, together with the required one in the organization.
 async fn give(platform: &Platform, user: &str, kind: &str) -> Api {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Platform, Response, eventually},
+    client::Response,
+    platform::{Platform, eventually},
 };
 
 fn shareable() -> Value {

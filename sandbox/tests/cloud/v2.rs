@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Api, Platform, Response, eventually},
+    client::{Api, Response},
+    platform::{Platform, eventually},
 };
 
 async fn start() -> (Platform, FakeBroker) {

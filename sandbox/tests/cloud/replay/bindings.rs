@@ -1,11 +1,10 @@
 //! Apps are bound, keys are made.
 
-use reqwest::Method;
 use serde_json::json;
 
 use super::{
     instance, marketplace,
-    terminal::{call, get, job},
+    terminal::{delete, get, post},
 };
 
 #[tokio::test]
@@ -33,8 +32,8 @@ async fn apps_are_bound_and_keys_are_made() {
         [
             instance("db"),
             web(),
-            job(Method::POST, bindings, Some(binding.clone())),
-            call(Method::POST, bindings, Some(binding), 422).reads(
+            post(bindings, binding.clone()).in_a_job(),
+            post(bindings, binding).with_status(422).reads(
                 "/errors/0/detail",
                 "The app is already bound to the service instance",
             ),
@@ -49,7 +48,7 @@ async fn apps_are_bound_and_keys_are_made() {
             get("/v3/service_credential_bindings?app_guids={app}&service_instance_guids={instance}&type=app")
                 .reads("/resources/0/relationships/app/data/guid", "{app}")
                 .keeps("binding", "/resources/0/guid"),
-            job(Method::DELETE, "/v3/service_credential_bindings/{binding}", None),
+            delete("/v3/service_credential_bindings/{binding}").in_a_job(),
         ],
     )
     .await;
@@ -57,8 +56,8 @@ async fn apps_are_bound_and_keys_are_made() {
         "cf create-service-key db k",
         [
             instance("db"),
-            job(Method::POST, bindings, Some(key.clone())),
-            call(Method::POST, bindings, Some(key), 422).reads(
+            post(bindings, key.clone()).in_a_job(),
+            post(bindings, key).with_status(422).reads(
                 "/errors/0/detail",
                 "The binding name is invalid. Key binding names must be unique. The service instance already has a key \
                  binding with name 'k'.",
@@ -83,7 +82,7 @@ async fn apps_are_bound_and_keys_are_made() {
         [
             instance("db"),
             get("/v3/service_credential_bindings?names=k&page=1&per_page=1&service_instance_guids={instance}&type=key"),
-            job(Method::DELETE, "/v3/service_credential_bindings/{key}", None),
+            delete("/v3/service_credential_bindings/{key}").in_a_job(),
         ],
     )
     .await;

@@ -1,11 +1,10 @@
 //! The operator's commands for brokers, access and offerings.
 
-use reqwest::Method;
 use serde_json::json;
 
 use super::{
     instance, marketplace, one_offering, registration,
-    terminal::{Terminal, call, get, job},
+    terminal::{Terminal, delete, get, patch, post},
 };
 use crate::{
     broker::{FakeBroker, Route},
@@ -26,7 +25,7 @@ async fn brokers_are_registered_corrected_listed_and_removed() {
     admin
         .plays(
             "cf create-service-broker",
-            [job(Method::POST, "/v3/service_brokers", Some(whole))],
+            [post("/v3/service_brokers", whole).in_a_job()],
         )
         .await;
     admin
@@ -34,11 +33,7 @@ async fn brokers_are_registered_corrected_listed_and_removed() {
             "cf update-service-broker",
             [
                 look_up(),
-                job(
-                    Method::PATCH,
-                    "/v3/service_brokers/{broker}",
-                    Some(correction),
-                ),
+                patch("/v3/service_brokers/{broker}", correction).in_a_job(),
             ],
         )
         .await;
@@ -51,10 +46,7 @@ async fn brokers_are_registered_corrected_listed_and_removed() {
     admin
         .plays(
             "cf delete-service-broker -f",
-            [
-                look_up(),
-                job(Method::DELETE, "/v3/service_brokers/{broker}", None),
-            ],
+            [look_up(), delete("/v3/service_brokers/{broker}").in_a_job()],
         )
         .await;
 }
@@ -83,7 +75,8 @@ async fn access_is_given_shown_and_taken() {
                 one_offering(""),
                 small(),
                 get("/v3/organizations?names=acme&page=1&per_page=1"),
-                call(Method::POST, visibility, Some(org), 200)
+                post(visibility, org)
+                    .with_status(200)
                     .reads("", json!({"type": "organization"})),
             ],
         )
@@ -109,7 +102,7 @@ async fn access_is_given_shown_and_taken() {
             [
                 one_offering(""),
                 small(),
-                call(Method::DELETE, &format!("{visibility}/{{org}}"), None, 204),
+                delete(&format!("{visibility}/{{org}}")),
                 get(visibility).reads("", json!({"type": "admin"})),
             ],
         )
@@ -120,20 +113,12 @@ async fn access_is_given_shown_and_taken() {
             [
                 one_offering("&service_broker_names=redis-broker"),
                 small(),
-                call(
-                    Method::POST,
-                    visibility,
-                    Some(json!({"type": "public"})),
-                    200,
-                )
-                .reads("", json!({"type": "public"})),
-                call(
-                    Method::POST,
-                    visibility,
-                    Some(json!({"type": "admin"})),
-                    200,
-                )
-                .reads("", json!({"type": "admin"})),
+                post(visibility, json!({"type": "public"}))
+                    .with_status(200)
+                    .reads("", json!({"type": "public"})),
+                post(visibility, json!({"type": "admin"}))
+                    .with_status(200)
+                    .reads("", json!({"type": "admin"})),
             ],
         )
         .await;
@@ -150,12 +135,7 @@ async fn a_purge_forgets_without_a_job() {
             "cf purge-service-instance db -f",
             [
                 instance("db"),
-                call(
-                    Method::DELETE,
-                    "/v3/service_instances/{instance}?purge=true",
-                    None,
-                    204,
-                ),
+                delete("/v3/service_instances/{instance}?purge=true"),
             ],
         )
         .await;
@@ -164,12 +144,7 @@ async fn a_purge_forgets_without_a_job() {
             "cf purge-service-offering redis -f",
             [
                 one_offering(""),
-                call(
-                    Method::DELETE,
-                    "/v3/service_offerings/{offering}?purge=true",
-                    None,
-                    204,
-                ),
+                delete("/v3/service_offerings/{offering}?purge=true"),
                 get("/v3/service_plans").reads("/resources", json!([])),
             ],
         )

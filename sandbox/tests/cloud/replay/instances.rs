@@ -1,11 +1,10 @@
 //! The developer's commands for a service instance.
 
-use reqwest::Method;
 use serde_json::json;
 
 use super::{
     instance, marketplace,
-    terminal::{call, get, job},
+    terminal::{delete, get, patch, post},
 };
 use crate::broker::{Route, catalog};
 
@@ -49,16 +48,15 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
             get("/v3/service_plans?names=large&service_offering_names=redis")
                 .reads("/pagination/total_results", 1)
                 .keeps("plan", "/resources/0/guid"),
-            job(Method::POST, "/v3/service_instances", Some(order.clone())),
+            post("/v3/service_instances", order.clone()).in_a_job(),
         ],
     )
     .await;
     user.plays(
         "cf create-service, once more",
-        [
-            call(Method::POST, "/v3/service_instances", Some(order), 422)
-                .reads("/errors/0/detail", "The service instance name is taken: db"),
-        ],
+        [post("/v3/service_instances", order)
+            .with_status(422)
+            .reads("/errors/0/detail", "The service instance name is taken: db")],
     )
     .await;
     user.plays(
@@ -109,17 +107,13 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
         "cf service db --params",
         [
             instance("db"),
-            call(
-                Method::GET,
-                "/v3/service_instances/{instance}/parameters",
-                None,
-                400,
-            )
-            .reads("/errors/0/code", 120_004)
-            .reads(
-                "/errors/0/detail",
-                "This service does not support fetching service instance parameters.",
-            ),
+            get("/v3/service_instances/{instance}/parameters")
+                .with_status(400)
+                .reads("/errors/0/code", 120_004)
+                .reads(
+                    "/errors/0/detail",
+                    "This service does not support fetching service instance parameters.",
+                ),
         ],
     )
     .await;
@@ -127,25 +121,15 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
         "cf update-service db -c …; cf update-service db -t red; cf rename-service",
         [
             instance("db"),
-            job(
-                Method::PATCH,
+            patch(
                 "/v3/service_instances/{instance}",
-                Some(json!({"parameters": {"maxclients": 20}})),
-            ),
-            call(
-                Method::PATCH,
-                "/v3/service_instances/{instance}",
-                Some(json!({"tags": ["red"]})),
-                200,
+                json!({"parameters": {"maxclients": 20}}),
             )
-            .reads("/tags", json!(["red"])),
-            call(
-                Method::PATCH,
-                "/v3/service_instances/{instance}",
-                Some(json!({"name": "store"})),
-                200,
-            )
-            .reads("/name", "store"),
+            .in_a_job(),
+            patch("/v3/service_instances/{instance}", json!({"tags": ["red"]}))
+                .reads("/tags", json!(["red"])),
+            patch("/v3/service_instances/{instance}", json!({"name": "store"}))
+                .reads("/name", "store"),
         ],
     )
     .await;
@@ -159,11 +143,7 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
             .keeps("offering", "/included/service_offerings/0/guid"),
             get("/v3/service_plans?names=small&service_offering_guids={offering}")
                 .keeps("plan", "/resources/0/guid"),
-            job(
-                Method::PATCH,
-                "/v3/service_instances/{instance}",
-                Some(json!({"relationships": {"service_plan": {"data": {"guid": "{plan}"}}}})),
-            ),
+            patch("/v3/service_instances/{instance}", json!({"relationships": {"service_plan": {"data": {"guid": "{plan}"}}}})).in_a_job(),
             get("/v3/service_plans?service_instance_guids={instance}").reads("/resources/0/name", "small"),
         ],
     )
@@ -172,7 +152,7 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
         "cf delete-service store -f; cf delete-service store -f",
         [
             instance("store"),
-            job(Method::DELETE, "/v3/service_instances/{instance}", None),
+            delete("/v3/service_instances/{instance}").in_a_job(),
             get("/v3/service_instances?names=store&page=1&per_page=1&space_guids={space}")
                 .reads("/resources", json!([])),
         ],
@@ -197,11 +177,11 @@ async fn an_upgrade_is_ordered_by_the_version_of_the_plan() {
                 .reads("/resources/0/upgrade_available", true)
                 .keeps("plan", "/resources/0/relationships/service_plan/data/guid"),
             get("/v3/service_plans/{plan}").reads("/maintenance_info/version", "1.3.0"),
-            job(
-                Method::PATCH,
+            patch(
                 "/v3/service_instances/{instance}",
-                Some(json!({"maintenance_info": {"version": "1.3.0"}})),
-            ),
+                json!({"maintenance_info": {"version": "1.3.0"}}),
+            )
+            .in_a_job(),
             instance("db").reads("/resources/0/upgrade_available", false),
         ],
     )

@@ -1,9 +1,8 @@
 //! Organizations and spaces.
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::terminal::{Terminal, call, get};
+use super::terminal::{Terminal, get, post};
 use crate::platform::Platform;
 
 #[tokio::test]
@@ -41,14 +40,14 @@ async fn organizations_and_spaces_are_made_with_roles_for_their_maker() {
     let in_org = json!({"user": me, "organization": {"data": {"guid": "{new_org}"}}});
     let role = |kind: &str, relationships: &Value, status| {
         let body = json!({"type": kind, "relationships": relationships});
-        call(Method::POST, "/v3/roles", Some(body), status)
+        post("/v3/roles", body).with_status(status)
     };
 
     let org = json!({"name": "new", "suspended": false});
     admin
         .plays(
             "cf create-org",
-            [call(Method::POST, "/v3/organizations", Some(org), 201)
+            [post("/v3/organizations", org)
                 .reads("/suspended", false)
                 .keeps("new_org", "/guid")],
         )
@@ -59,7 +58,7 @@ async fn organizations_and_spaces_are_made_with_roles_for_their_maker() {
         .plays(
             "cf create-space",
             [
-                call(Method::POST, "/v3/spaces", Some(space), 201).keeps("new_space", "/guid"),
+                post("/v3/spaces", space).keeps("new_space", "/guid"),
                 role("organization_user", &in_org, 201).reads("/type", "organization_user"),
                 role("space_manager", &in_space, 201)
                     .reads("/relationships/space/data/guid", "{new_space}"),

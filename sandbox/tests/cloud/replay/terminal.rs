@@ -6,7 +6,10 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::platform::{Api, Platform, eventually};
+use crate::{
+    client::Api,
+    platform::{Platform, eventually},
+};
 
 /// One call of a command. `{name}` in it is replaced by a value of an earlier answer.
 pub(super) struct Call {
@@ -19,7 +22,7 @@ pub(super) struct Call {
     follows: bool,
 }
 
-pub(super) fn call(method: Method, path: &str, body: Option<Value>, status: u16) -> Call {
+fn call(method: Method, path: &str, body: Option<Value>, status: u16) -> Call {
     Call {
         method,
         path: path.to_owned(),
@@ -35,15 +38,33 @@ pub(super) fn get(path: &str) -> Call {
     call(Method::GET, path, None, 200)
 }
 
-/// A change that a job carries out: 202, and the job is followed to its end.
-pub(super) fn job(method: Method, path: &str, body: Option<Value>) -> Call {
-    Call {
-        follows: true,
-        ..call(method, path, body, 202)
-    }
+pub(super) fn post(path: &str, body: Value) -> Call {
+    call(Method::POST, path, Some(body), 201)
+}
+
+/// A change that is done at once.
+pub(super) fn patch(path: &str, body: Value) -> Call {
+    call(Method::PATCH, path, Some(body), 200)
+}
+
+/// A removal that is done at once.
+pub(super) fn delete(path: &str) -> Call {
+    call(Method::DELETE, path, None, 204)
 }
 
 impl Call {
+    /// A job carries the change out: 202, and the job is followed to its end.
+    pub(super) fn in_a_job(mut self) -> Self {
+        self.status = 202;
+        self.follows = true;
+        self
+    }
+
+    pub(super) fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
     /// The answer has this here.
     pub(super) fn reads(mut self, pointer: &'static str, value: impl Into<Value>) -> Self {
         self.reads.push((pointer, value.into()));
