@@ -7,7 +7,7 @@ use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest};
 use odb_adapter_sdk::{Adapter, AdapterError, run};
 
 fn main() -> ExitCode {
-    run(&Chatty)
+    run(&Chatty, odb_adapter_sdk::version!())
 }
 
 struct Chatty;

@@ -8,7 +8,7 @@ pub use crate::protocol::{
 /// To show the parameters of an author's own type, with the crate that its derive looks for.
 pub use crate::schemars::{self, JsonSchema};
 pub use crate::secrets::{ManagedSecrets, new_password};
-pub use crate::{Adapter, AdapterError, first_of, run};
+pub use crate::{Adapter, AdapterError, first_of, run, version};
 
 /// To read a secret where it has to be written.
 pub use secrecy::ExposeSecret;

@@ -16,6 +16,17 @@ use crate::{Adapter, AdapterError};
 
 const SECRETS_DROPPED: &str = "the manifest has placeholders `((odb_secret:…))`, and their secrets do not reach a broker that passes arguments";
 
+/// The one argument that is no subcommand.
+pub const VERSION_OPTION: &str = "--version";
+
+/// The name and version of the package that it is written in, such as `my-adapter 1.2.0`.
+#[macro_export]
+macro_rules! version {
+    () => {
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"))
+    };
+}
+
 /// Longest input that is read, in bytes.
 pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
 
@@ -23,17 +34,28 @@ pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
 ///
 /// Stdout is kept for the answer: what the adapter or a library prints there goes to stderr. A
 /// panic is reported with its place and without its message, which may hold values.
-pub fn run(adapter: &impl Adapter) -> std::process::ExitCode {
+///
+/// `version` is the answer to `--version`: [`version!`](crate::version!) is that of the package.
+pub fn run(adapter: &impl Adapter, version: &str) -> std::process::ExitCode {
     let arguments: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    run_with_arguments(adapter, &arguments)
+    run_with_arguments(adapter, version, &arguments)
 }
 
 /// Runs an adapter like [`run`], on arguments that the program has sorted out: the subcommand and
 /// what follows it.
-pub fn run_with_arguments(adapter: &impl Adapter, arguments: &[String]) -> std::process::ExitCode {
+pub fn run_with_arguments(
+    adapter: &impl Adapter,
+    version: &str,
+    arguments: &[String],
+) -> std::process::ExitCode {
+    if let [option] = arguments
+        && option == VERSION_OPTION
+    {
+        return print_version(version);
+    }
     panic::set_hook(Box::new(report_panic));
     // Not locked: a thread of the adapter that panics reports that there.
     let mut stderr = io::stderr();
@@ -48,6 +70,14 @@ pub fn run_with_arguments(adapter: &impl Adapter, arguments: &[String]) -> std::
         ),
     };
     code.into()
+}
+
+/// Answers [`VERSION_OPTION`]. A program that reads its settings before it calls [`run`] answers it earlier.
+pub fn print_version(version: &str) -> std::process::ExitCode {
+    match writeln!(io::stdout(), "{version}") {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(_) => std::process::ExitCode::FAILURE,
+    }
 }
 
 /// Runs an adapter on the given arguments, those after the program's name, and streams.

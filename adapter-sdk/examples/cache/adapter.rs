@@ -45,5 +45,5 @@ impl Adapter for Cache {
 }
 
 fn main() -> std::process::ExitCode {
-    run(&Cache)
+    run(&Cache, version!())
 }

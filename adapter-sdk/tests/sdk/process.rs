@@ -34,6 +34,17 @@ fn a_panic_is_reported_with_its_location_and_without_its_message() {
     assert!(!stderr.contains("hunter2"), "{stderr}");
 }
 
+#[test]
+fn the_version_is_that_of_the_package_of_the_adapter() {
+    let output = Command::new(example("chatty"))
+        .arg("--version")
+        .output()
+        .expect("examples are built with the tests");
+    let expected = concat!("odb-adapter-sdk ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
 fn chatty(request_parameters: &str) -> Output {
     let input = json!({"generate_manifest": {
         "service_deployment": r#"{"deployment_name":"a","releases":[],"stemcells":[]}"#,

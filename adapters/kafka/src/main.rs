@@ -21,12 +21,12 @@ use odb_adapter_sdk::protocol::{
     Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
     GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
 };
-use odb_adapter_sdk::{Adapter, AdapterError, run};
+use odb_adapter_sdk::{Adapter, AdapterError, run, version};
 
 use crate::topic_commands::TopicCommands;
 
 fn main() -> ExitCode {
-    run(&KafkaAdapter)
+    run(&KafkaAdapter, version!())
 }
 
 struct KafkaAdapter;

@@ -23,14 +23,14 @@ use odb_adapter_sdk::protocol::{
     Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
     GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
 };
-use odb_adapter_sdk::{Adapter, AdapterError, run};
+use odb_adapter_sdk::{Adapter, AdapterError, run, version};
 
 use crate::configuration::Configuration;
 use crate::parameters::{BindingParameters, Parameters};
 
 fn main() -> ExitCode {
     match Configuration::load() {
-        Ok(configuration) => run(&RedisAdapter { configuration }),
+        Ok(configuration) => run(&RedisAdapter { configuration }, version!()),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "[redis-service-adapter] {error:#}");
             ExitCode::FAILURE

@@ -35,16 +35,23 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use odb_adapter_sdk::protocol::Subcommand;
-use odb_adapter_sdk::runner::run_with_arguments;
+use odb_adapter_sdk::runner::{VERSION_OPTION, print_version, run_with_arguments};
+use odb_adapter_sdk::version;
 
 use crate::adapter::TemplateAdapter;
 use crate::folder::{DESCRIPTION, Folder};
 
 fn main() -> ExitCode {
+    // Also without a folder.
+    if env::args_os().skip(1).eq([VERSION_OPTION]) {
+        return print_version(version!());
+    }
     let loaded = Invocation::find()
         .and_then(|invocation| Ok((Folder::load(&invocation.folder)?, invocation.arguments)));
     match loaded {
-        Ok((folder, arguments)) => run_with_arguments(&TemplateAdapter::new(folder), &arguments),
+        Ok((folder, arguments)) => {
+            run_with_arguments(&TemplateAdapter::new(folder), version!(), &arguments)
+        }
         Err(error) => {
             // For the operator, in one line. A failure to write is ignored.
             let text = format!("{error:#}").replace('\n', " ");

@@ -5,6 +5,8 @@ use std::process::Command;
 
 use odb_stories::Binaries;
 
+use crate::executable::Executable;
+
 /// Checks an adapter with the inputs in this folder of the project.
 #[track_caller]
 fn passes(adapter: &Path, folder: &str) {
@@ -35,6 +37,20 @@ fn the_adapter_for_redis_has_no_error() {
 fn the_adapter_for_kafka_has_no_error() {
     let adapter = Binaries::find().path("kafka-service-adapter");
     passes(&adapter, "adapters/kafka");
+}
+
+#[test]
+fn our_programs_for_authors_print_their_version() {
+    for name in [
+        "odb-adapter",
+        "redis-service-adapter",
+        "kafka-service-adapter",
+        "template-service-adapter",
+    ] {
+        let run = Executable::named(name).run(&["--version"], "");
+        let expected = format!("{name} {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!((run.code, run.stdout), (Some(0), expected));
+    }
 }
 
 #[test]

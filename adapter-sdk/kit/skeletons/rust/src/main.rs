@@ -75,5 +75,5 @@ impl Adapter for ServiceAdapter {
 }
 
 fn main() -> std::process::ExitCode {
-    run(&ServiceAdapter)
+    run(&ServiceAdapter, version!())
 }
