@@ -18,7 +18,7 @@ use crate::run::{self, RunArguments};
 #[derive(Parser)]
 #[command(name = "odb-adapter", version, about)]
 #[command(
-    after_help = "Examples:\n  odb-adapter new --template redis\n  odb-adapter check redis\n  odb-adapter run generate-manifest --adapter redis"
+    after_help = "Examples:\n  odb-adapter new redis --lang python\n  odb-adapter check redis/adapter.py\n  odb-adapter run generate-manifest --adapter redis/adapter.py"
 )]
 struct Arguments {
     /// The subcommand
@@ -35,7 +35,7 @@ enum Command {
     Check(Box<CheckArguments>),
     /// Create an adapter in a new folder.
     #[command(
-        after_help = "Examples:\n  odb-adapter new my-adapter --template\n  odb-adapter new my-adapter"
+        after_help = "Examples:\n  odb-adapter new my-adapter --lang templates\n  odb-adapter new my-adapter"
     )]
     New(NewArguments),
     /// Send an adapter one request and show its answer.

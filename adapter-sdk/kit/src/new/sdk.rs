@@ -1,12 +1,14 @@
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
-/// The folder with the SDK in a checkout, for adapters that use it.
-pub(super) struct Sdk {
-    /// Absolute.
-    pub(super) folder: PathBuf,
+/// Where an adapter in Rust finds the SDK.
+pub(super) enum Sdk {
+    /// The tag of this version in the project's repository.
+    Tag,
+    /// The folder `adapter-sdk` of a checkout; absolute.
+    Checkout(PathBuf),
 }
 
 impl Sdk {
@@ -27,28 +29,33 @@ impl Sdk {
                 folder.display()
             );
         }
-        Ok(Self { folder })
+        Ok(Self::Checkout(folder))
     }
 
-    /// The SDK of the checkout in which this executable was built.
-    pub(super) fn of_this_checkout() -> anyhow::Result<Self> {
-        let executable = env::current_exe().and_then(fs::canonicalize).ok();
-        let ancestors = executable
-            .iter()
-            .flat_map(|executable| executable.ancestors());
-        let folder = ancestors
-            .map(|ancestor| ancestor.join("adapter-sdk"))
-            .find(|folder| is_the_sdk(folder))
-            .context(
-                "this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk",
-            )?;
-        Self::at(&folder)
+    /// The requirement in `Cargo.toml` for the SDK, or the package in a folder of it.
+    pub(super) fn dependency(&self, folder: Option<&str>) -> String {
+        const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+        const VERSION: &str = env!("CARGO_PKG_VERSION");
+        match self {
+            Self::Tag => {
+                format!(r#"{{ git = "{REPOSITORY}", tag = "v{VERSION}", version = "{VERSION}" }}"#)
+            }
+            Self::Checkout(sdk) => {
+                let folder = folder.map_or_else(|| sdk.clone(), |folder| sdk.join(folder));
+                format!(r#"{{ path = "{}" }}"#, folder.display())
+            }
+        }
     }
 
-    /// The lock of the checkout: which versions of other crates the SDK is tested with.
+    /// The lock of a checkout: which versions of other crates the SDK is tested with.
     pub(super) fn lock(&self) -> Option<PathBuf> {
-        let lock = self.folder.parent()?.join("Cargo.lock");
-        lock.is_file().then_some(lock)
+        match self {
+            Self::Tag => None,
+            Self::Checkout(sdk) => {
+                let lock = sdk.parent()?.join("Cargo.lock");
+                lock.is_file().then_some(lock)
+            }
+        }
     }
 }
 

@@ -82,8 +82,15 @@ impl Author {
 
     /// Types `odb-adapter` with these arguments.
     pub(crate) fn types(&self, arguments: &[&str]) -> Ran {
+        self.types_with(("LANG", "C.UTF-8"), arguments)
+    }
+
+    /// The same with a variable in the environment.
+    pub(crate) fn types_with(&self, variable: (&str, &str), arguments: &[&str]) -> Ran {
         let output = Command::new(self.binaries.path("odb-adapter"))
             .args(arguments)
+            .env_remove("ODB_ADAPTER_SDK")
+            .env(variable.0, variable.1)
             .current_dir(self.folder())
             .stdin(Stdio::null())
             .output()

@@ -95,14 +95,14 @@ fn the_guide_to_good_adapters_has_the_rules_of_the_protocol() {
 #[tokio::test]
 async fn what_the_guide_to_good_adapters_suggests_works_in_an_adapter_of_templates() {
     let mut reader = Reader::new();
-    let begin = "odb-adapter new my-cache --template; cd my-cache/adapter";
+    let begin = "odb-adapter new my-cache --lang templates; cd my-cache/adapter";
     follow(&mut reader, begin, "good-adapter.md").await;
 }
 
 #[tokio::test]
 async fn what_is_suggested_for_adapters_in_go_works_for_any_executable() {
     let mut reader = Reader::new();
-    let begin = "odb-adapter new my-cache --template\nmkdir path path/to\nmv my-cache/broker.yml .\n\
+    let begin = "odb-adapter new my-cache --lang templates\nmkdir path path/to\nmv my-cache/broker.yml .\n\
         printf '#!/bin/sh\\nexec template-service-adapter %s \"$@\"\\n' \"$PWD/my-cache/adapter\" >path/to/service-adapter\n\
         chmod +x path/to/service-adapter";
     follow(&mut reader, begin, "from-go.md").await;

@@ -57,7 +57,7 @@
 //! | `tls` | certificates of the wrong kind, expired ones, and those of another owner |
 //! | `documents` | the documents |
 //! | `guide` | the operators' guide |
-//! | `tutorial` | the tutorial |
+//! | `tutorial`, `skeletons` | the tutorial, and the adapters of `odb-adapter new` |
 //! | `secure_manifests` | the service has secrets |
 //! | `secrets` | no secret leaks |
 //! | `metrics`, `telemetry` | the metrics, and the telemetry |
@@ -133,6 +133,7 @@ mod secure_manifests;
 mod service_metrics;
 mod shutdown;
 mod silent_director;
+mod skeletons;
 mod start_up;
 mod start_up_checks;
 mod stuck;

@@ -9,6 +9,9 @@ const TUTORIAL: &str = include_str!("../../../../docs/authors/tutorial.md");
 /// Where the second half begins.
 const IN_RUST: &str = "## The same in Rust";
 
+/// As the guide for authors suggests.
+const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../adapter-sdk");
+
 #[tokio::test]
 async fn templates_lead_from_nothing_to_a_bound_service_and_to_a_change_of_it() {
     let blocks = blocks(|line, rust| line < rust);
@@ -25,6 +28,7 @@ async fn rust_leads_from_nothing_to_a_bound_service() {
     assert_eq!(blocks.len(), 4, "the commands are not found");
     let compiled = compiled();
     let mut reader = Reader::new()
+        .with_variable("ODB_ADAPTER_SDK", SDK)
         .with_variable("CARGO_TARGET_DIR", &compiled.display().to_string())
         .with_variable("CARGO_INCREMENTAL", "0")
         .with_variable("CARGO_NET_OFFLINE", "true")
