@@ -1,73 +1,47 @@
-//! Service adapter that deploys Redis, one process per service instance
-//! (`spec/contracts/adapter-protocol.md`, "Redis").
+//! Service adapter that deploys Redis, one process per service instance.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `configuration` | the adapter's own file |
-//! | `parameters` | what operators and users may choose |
-//! | `deployed` | what is found again in a deployed manifest |
-//! | `manifest`, `redis_properties` | the manifest and the properties of Redis |
-//! | `binding` | credentials |
+//! | here | the subcommands |
+//! | `settings` | what the operator sets for all plans |
+//! | `parameters` | what plans set, and what users choose |
+//! | `manifest` | the manifest of an instance |
+//! | `binding` | the credentials of applications |
 
 mod binding;
-mod configuration;
-mod deployed;
 mod manifest;
 mod parameters;
-mod redis_properties;
+mod settings;
 
-use std::io::Write;
-use std::process::ExitCode;
+use odb_adapter_sdk::parameters::NoParameters;
+use odb_adapter_sdk::prelude::*;
 
-use odb_adapter_sdk::protocol::{
-    Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
-    GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
-};
-use odb_adapter_sdk::{Adapter, AdapterError, run, version};
+use crate::parameters::Parameters;
+use crate::settings::Settings;
 
-use crate::configuration::Configuration;
-use crate::parameters::{BindingParameters, Parameters};
-
-fn main() -> ExitCode {
-    match Configuration::load() {
-        Ok(configuration) => run(&RedisAdapter { configuration }, version!()),
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "[redis-service-adapter] {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-struct RedisAdapter {
-    configuration: Configuration,
-}
+struct RedisAdapter;
 
 impl Adapter for RedisAdapter {
     fn generate_manifest(&self, call: GenerateManifest) -> Result<GeneratedManifest, AdapterError> {
-        manifest::generate(&self.configuration, &call)
+        let settings = Settings::load().map_err(AdapterError::misconfigured)?;
+        manifest::generate(settings, &call)
     }
 
     fn create_binding(&self, call: CreateBinding) -> Result<Binding, AdapterError> {
-        binding::create(&self.configuration, &call)
+        let NoParameters {} = call.request_parameters.parameters()?;
+        binding::create(&call)
     }
 
-    fn delete_binding(&self, call: DeleteBinding) -> Result<(), AdapterError> {
-        binding::delete(&call);
+    /// All bindings share the password, which goes with the instance.
+    fn delete_binding(&self, _: DeleteBinding) -> Result<(), AdapterError> {
         Ok(())
     }
 
-    fn dashboard_url(&self, call: GenerateDashboardUrl) -> Result<DashboardUrl, AdapterError> {
-        Ok(DashboardUrl::new(format!(
-            "https://example.com/dashboard/{}",
-            call.instance_id
-        )))
+    fn generate_plan_schemas(&self, _: GeneratePlanSchemas) -> Result<PlanSchemas, AdapterError> {
+        Ok(PlanSchemas::of_parameters::<Parameters>())
     }
+}
 
-    /// Beyond the example, which does not describe its parameters.
-    fn generate_plan_schemas(
-        &self,
-        _call: GeneratePlanSchemas,
-    ) -> Result<PlanSchemas, AdapterError> {
-        Ok(PlanSchemas::of::<Parameters, Parameters, BindingParameters>())
-    }
+fn main() -> std::process::ExitCode {
+    run(&RedisAdapter, version!())
 }

@@ -8,10 +8,13 @@ use std::{
 
 use crate::Binaries;
 
-const EXAMPLES: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../adapters/template/examples"
-);
+const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The folders by the names of their services.
+const FOLDERS: [(&str, &str); 2] = [
+    ("postgres", "adapters/template/examples/postgres"),
+    ("redis", "spec/test-adapter/templates"),
+];
 
 #[derive(Clone, Debug)]
 pub struct AdapterFolder {
@@ -19,14 +22,18 @@ pub struct AdapterFolder {
 }
 
 impl AdapterFolder {
-    /// Where the project has the example of that name.
-    pub fn example(name: &str) -> PathBuf {
-        Path::new(EXAMPLES).join(name)
+    /// Where the project has the folder for that service.
+    pub fn of(service: &str) -> PathBuf {
+        let mut folders = FOLDERS.iter();
+        let (_, folder) = folders
+            .find(|(name, _)| *name == service)
+            .expect("the project has a folder for this service");
+        Path::new(PROJECT).join(folder)
     }
 
     pub(crate) fn copy_of(name: &str, into: &Path, binaries: &Binaries) -> Self {
         let folder = into.join(format!("{name}-adapter"));
-        copy(&Self::example(name), &folder);
+        copy(&Self::of(name), &folder);
         symlink(
             binaries.path("template-service-adapter"),
             folder.join("service-adapter"),

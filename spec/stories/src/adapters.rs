@@ -19,7 +19,7 @@ impl Adapters {
     pub(crate) fn new(folder: &Path, binaries: &Binaries) -> Self {
         Self {
             folder: folder.to_owned(),
-            redis: binaries.path("redis-service-adapter"),
+            redis: binaries.path("go-test-adapter"),
         }
     }
 

@@ -275,7 +275,7 @@ fn values(foundation: &Foundation, password: &str) -> Vec<(&'static str, String)
     let authority = fs::read_to_string(&known.ca_certificate).expect("the sandbox has written it");
     let state = foundation.state();
     let file = |name| state.join(name).display().to_string();
-    let adapter = foundation.binaries().path("redis-service-adapter");
+    let adapter = foundation.binaries().path("go-test-adapter");
     let (director, controller) = (&known.director, &known.cloud_controller);
     vec![
         ("@BROKER_ADDRESS@", known.broker_address.clone()),

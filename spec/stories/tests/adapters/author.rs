@@ -11,7 +11,7 @@ use odb_stories::Binaries;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The inputs of the Redis adapter.
+/// The inputs of the test adapter.
 const INPUTS: &str = r#"
 service_deployment:
   releases:
@@ -105,7 +105,7 @@ impl Author {
 
     /// Asks the adapter of Redis one thing.
     pub(crate) fn asks_redis(&self, arguments: &[&str]) -> Ran {
-        let adapter = self.binaries.path("redis-service-adapter");
+        let adapter = self.binaries.path("go-test-adapter");
         self.asks(&adapter, arguments)
     }
 

@@ -43,6 +43,7 @@ fn the_adapter_for_kafka_has_no_error() {
 fn our_programs_for_authors_print_their_version() {
     for name in [
         "odb-adapter",
+        "go-test-adapter",
         "redis-service-adapter",
         "kafka-service-adapter",
         "template-service-adapter",
@@ -54,8 +55,14 @@ fn our_programs_for_authors_print_their_version() {
 }
 
 #[test]
-fn the_folder_for_redis_has_no_error() {
-    let folder = "adapters/template/examples/redis";
+fn the_test_adapter_has_no_error() {
+    let adapter = Binaries::find().path("go-test-adapter");
+    passes(&adapter, "spec/test-adapter");
+}
+
+#[test]
+fn the_test_adapter_of_templates_has_no_error() {
+    let folder = "spec/test-adapter/templates";
     passes(&in_project(folder), folder);
 }
 

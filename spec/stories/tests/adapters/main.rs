@@ -10,12 +10,13 @@
 //! | `faultless` | our own adapters pass it |
 //! | `broken`, `small_errors` | adapters that break one rule each, and the finding for it |
 //! | `documents` | the authors' documents |
-//! | `redis` | every adapter for Redis, in Rust or as a folder |
+//! | `redis` | the test adapter, in Rust and as a folder |
+//! | `example` | the example for authors: the adapter for Redis |
 //! | `kafka` | the adapter for Kafka |
 
 #![cfg(test)]
 
-// First, for the others ask both adapters for Redis, too.
+// First, for the others ask both test adapters, too.
 #[macro_use]
 mod redis;
 
@@ -25,6 +26,7 @@ mod broken;
 mod by_hand;
 mod check;
 mod documents;
+mod example;
 mod executable;
 mod faultless;
 mod kafka;

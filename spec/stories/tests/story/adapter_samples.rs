@@ -24,7 +24,7 @@ async fn a_director_deploys_the_samples_of_redis() {
         let deployments = director.deployments().await;
         let addresses = director.addresses(&deployments[0]).await;
         let credentials = json!({
-            "host": addresses[0], "port": 6379, "password": "c2FtcGxlIHBhc3N3b3JkIDEyMw==",
+            "host": addresses[0], "port": 6379, "password": "SamplePassword123SamplePassword1",
         });
         let mut redis = Redis::connect(&credentials).await;
         assert_eq!(redis.info("clients", "maxclients").await, maxclients);

@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `redis_story`, `marketplace` | a user orders a Redis, uses it, deletes it |
+//! | `redis_story`, `redis_example`, `marketplace` | a user orders a Redis, uses it, deletes it |
 //! | `kafka_story` | a user orders a Kafka, for which the sandbox has stand-ins |
 //! | `adapter_samples` | a Director deploys the answers of adapters |
 //! | `template_redis`, `postgres_story` | the same with an adapter without code |
@@ -121,6 +121,7 @@ mod postgres_story;
 mod public_suite;
 mod quotas;
 mod recreates;
+mod redis_example;
 mod redis_story;
 mod registration;
 mod repeats;

@@ -13,7 +13,7 @@ use crate::executable::Executable;
 fn service() -> Service {
     Service {
         executable: Executable::named("template-service-adapter")
-            .with_environment("SERVICE_ADAPTER_FOLDER", AdapterFolder::example("postgres")),
+            .with_environment("SERVICE_ADAPTER_FOLDER", AdapterFolder::of("postgres")),
         release: "postgresql-example-service",
         jobs: &["postgres-server", "postgres-smoke-tests"],
         versions: &["1.0", "1.1+dev.3", "2", "3.0.1"],

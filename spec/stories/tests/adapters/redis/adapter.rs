@@ -13,9 +13,9 @@ use crate::executable::{Executable, Run};
 /// An adapter for Redis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Implementation {
-    /// The executable `redis-service-adapter`.
+    /// The executable `go-test-adapter`.
     Rust,
-    /// The folder `adapters/template/examples/redis`.
+    /// The folder `spec/test-adapter/templates`.
     Folder,
 }
 
@@ -49,13 +49,10 @@ impl Implementation {
     /// The adapter as it is run, with its settings in this file if any.
     pub(crate) fn executable(self, settings: Option<&Path>) -> Executable {
         let (executable, variable) = match self {
-            Self::Rust => (
-                Executable::named("redis-service-adapter"),
-                "REDIS_ADAPTER_CONFIG",
-            ),
+            Self::Rust => (Executable::named("go-test-adapter"), "REDIS_ADAPTER_CONFIG"),
             Self::Folder => (
                 Executable::named("template-service-adapter")
-                    .with_environment("SERVICE_ADAPTER_FOLDER", AdapterFolder::example("redis")),
+                    .with_environment("SERVICE_ADAPTER_FOLDER", AdapterFolder::of("redis")),
                 "SERVICE_ADAPTER_SETTINGS",
             ),
         };

@@ -226,7 +226,7 @@ fn the_samples_of_redis_are_what_it_answers() {
     let expected: Value = yaml::from_str(&expected).unwrap();
     let password =
         &mut manifest["instance_groups"][0]["jobs"][0]["properties"]["redis"]["password"];
-    assert_eq!(password.as_str().map(str::len), Some(28));
+    assert_eq!(password.as_str().map(str::len), Some(32));
     *password = redis_property(&expected, "password").clone();
     assert_eq!(manifest, expected);
 }

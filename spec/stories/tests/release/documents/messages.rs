@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use odb_stories::{messages_of, messages_of_scripts};
 
 /// The programs by the folder of their sources.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 11] = [
     ("odb", "cli/src"),
     ("broker", "broker"),
     ("errands", "errands"),
     ("adapter-sdk", "adapter-sdk/src"),
     ("adapter-kit", "adapter-sdk/kit/src"),
     ("redis-adapter", "adapters/redis/src"),
+    ("test-adapter", "spec/test-adapter/src"),
     ("kafka-adapter", "adapters/kafka/src"),
     ("template-adapter", "adapters/template/src"),
     ("sandbox", "sandbox/src"),

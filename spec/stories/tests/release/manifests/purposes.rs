@@ -152,7 +152,8 @@ fn is_done_to_the_plans(file: &str, catalog: &Value) -> bool {
         }
         "colocated-errands.yml" => {
             has_errands(plan, "health-check", "cleanup-data")
-                && plan["properties"]["colocated_errand"] == true
+                && plan["lifecycle_errands"]["post_deploy"][0]["instances"]
+                    == json!(["redis-server/0"])
                 && plan["instance_groups"].as_array().unwrap().len() == 1
         }
         "kafka-lifecycle-errands.yml" => plan["instance_groups"][2]["name"] == "smoke_tests",

@@ -45,7 +45,7 @@ fn essence(text: &str) -> Vec<String> {
 async fn printed(configuration: BrokerConfiguration<'_>, foundation: &Foundation) -> Ran {
     let mut ran = doctor(configuration, &[]).await;
     let folder = foundation.folder().display().to_string();
-    let adapter = odb_stories::Binaries::find().path("redis-service-adapter");
+    let adapter = odb_stories::Binaries::find().path("go-test-adapter");
     ran.output = ran
         .output
         .replace(&adapter.display().to_string(), ADAPTER)
