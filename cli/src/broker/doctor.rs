@@ -37,13 +37,15 @@ fn text(report: &Value, output: &Output) -> String {
     let mut text = String::new();
     for level in ["errors", "warnings"] {
         for finding in list(&report["configuration"][level]) {
-            let rendered = member(&finding, "text");
-            let rendered = if rendered.is_empty() {
-                finding.to_string()
-            } else {
-                rendered
-            };
-            let _ = writeln!(text, "{} configuration: {rendered}", mark(level, output));
+            let _ = writeln!(
+                text,
+                "{} configuration, line {}: `{}` {}\n  remedy: {}",
+                mark(level, output),
+                finding["line"],
+                member(&finding, "key"),
+                member(&finding, "wrong"),
+                member(&finding, "right")
+            );
         }
     }
     let probes = list(&report["probes"]);
@@ -83,9 +85,9 @@ fn text(report: &Value, output: &Output) -> String {
 /// The sign of a result, as the broker names it.
 fn mark(result: &str, output: &Output) -> String {
     match result {
-        "ok" => output.toned(Tone::Good, "✓"),
+        "fine" => output.toned(Tone::Good, "✓"),
         "error" | "errors" => output.toned(Tone::Bad, "✗"),
-        "warning" | "warnings" => output.toned(Tone::Busy, "!"),
-        _ => "-".to_owned(),
+        "warning" | "warnings" => output.toned(Tone::Busy, "⚠"),
+        _ => "–".to_owned(),
     }
 }

@@ -96,9 +96,10 @@ async fn an_operation_in_progress_is_10_is_watched_and_can_be_cancelled() {
         busy.contains("odb instance operation cache --follow"),
         "{busy}"
     );
-    odb.run(&["instance", "cancel", "cache"])
+    odb.run(&["instance", "cancel", "cache", "--no-wait"])
         .await
         .expect_status(0);
+    foundation.control().clear_faults().await;
     watch.prints("cache: recreate failed").await;
     watch.interrupt();
     watch.ended().await.expect_status(0);
