@@ -110,7 +110,7 @@ fn alerts() -> Vec<Value> {
 }
 
 /// The labels of each metric of the guide, which has every metric that there is (`metrics`).
-fn metrics() -> BTreeMap<String, Vec<String>> {
+pub(super) fn metrics() -> BTreeMap<String, Vec<String>> {
     let document = project_file("docs/operators/reference/metrics.md");
     let listed = rows(&document, |cell| cell.starts_with('`'));
     let listed = listed.into_iter().map(|cells| {
@@ -121,7 +121,7 @@ fn metrics() -> BTreeMap<String, Vec<String>> {
     listed.collect()
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
         .filter(|word| !word.is_empty())
 }

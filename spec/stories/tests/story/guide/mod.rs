@@ -7,10 +7,12 @@
 //! | `changes` | the users' view while a broker is deployed, and a plan is removed |
 //! | `rotation` | the same while a password is rotated |
 //! | `alerts` | the alert rules, and the table of remedies |
+//! | `dashboard` | the panels of Grafana |
 //! | `sentences` | the quoted messages, and the codes |
 
 mod alerts;
 mod changes;
+mod dashboard;
 mod quotas;
 mod rotation;
 mod sentences;
