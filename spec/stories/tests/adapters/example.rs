@@ -125,10 +125,10 @@ fn an_instance_keeps_its_password_and_the_choice_of_its_user() {
 fn a_password_in_a_manifest_moves_to_the_broker_and_stays_the_same() {
     let (secure, _file) = configured("secure_manifests_enabled: true");
     let plan = plan();
-    let (plain, _) = generated(&example(), &create(&plan, &json!({})));
-    let password = property(&plain, "password");
+    let (readable, _) = generated(&example(), &create(&plan, &json!({})));
+    let password = property(&readable, "password");
 
-    let (manifest, answer) = generated(&secure, &upgrade(&plan, &plain));
+    let (manifest, answer) = generated(&secure, &upgrade(&plan, &readable));
     assert_eq!(property(&manifest, "password"), "((odb_secret:password))");
     assert_eq!(answer["secrets"], json!({"password": password}));
 
