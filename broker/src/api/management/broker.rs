@@ -28,7 +28,6 @@ use crate::{
 const STEP: Duration = Duration::from_secs(5);
 
 /// `GET /mgmt/v1/broker`.
-#[expect(clippy::unused_async, reason = "handlers are asynchronous")]
 pub(super) async fn version() -> HttpResponse {
     HttpResponse::Ok().json(BrokerVersion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
