@@ -161,7 +161,7 @@ pub(crate) fn unknown<'n>(
 ) -> anyhow::Error {
     let alike = known.map(|known| (strsim::normalized_damerau_levenshtein(known, name), known));
     let nearest = alike
-        .filter(|(likeness, _)| *likeness >= ALIKE || is_short_slip(*likeness, name))
+        .filter(|(likeness, _)| *likeness >= ALIKE || is_short_typo(*likeness, name))
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     match nearest {
         Some((_, nearest)) => {
@@ -172,7 +172,7 @@ pub(crate) fn unknown<'n>(
 }
 
 /// One wrong letter of a short name weighs more.
-fn is_short_slip(likeness: f64, name: &str) -> bool {
+fn is_short_typo(likeness: f64, name: &str) -> bool {
     name.chars().count() <= 4 && likeness >= 0.5
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum ContextCommand {
     /// Takes --url, --username, --ca-cert and --skip-ssl-validation. The password comes from --password-file, or from
     /// a prompt. The first context becomes the current one.
     #[command(
-        after_help = "Examples:\n  odb context set production --url https://broker.example.com --username broker --ca-cert authority.pem\n  odb context set production --password-file broker.password"
+        after_help = "Examples:\n  odb context set production --url https://broker.example.com --username broker\n  odb context set production --ca-cert authority.pem --password-file broker.password"
     )]
     Set {
         /// Name of the context.

@@ -40,7 +40,7 @@ async fn flags_win_over_the_environment_and_that_over_the_file() {
         ("ODB_CA_CERT", &authority),
     ];
     nobody.run_with(&list, &all).await.expect_status(0);
-    let wrong = ["instance", "list", "--username", "somebody"];
+    let wrong = ["instance", "list", "--username", "another"];
     let refused = nobody.run_with(&wrong, &all).await.expect_status(1);
     assert!(refused.stderr.contains("401"), "{refused:?}");
     let unselected = nobody.run(&list).await.expect_status(1);
