@@ -81,7 +81,7 @@ impl Director {
     ///
     /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so the caller must read the result. An
     /// empty result means that there was nothing to run, which is a success.
-    #[tracing::instrument(name = "director.errand_results", skip_all, fields(bosh.task.id = %task))]
+    #[tracing::instrument(name = "director.errand_results", skip_all, fields(bosh.task.id = task.number()))]
     pub async fn errand_results(&self, call: &Call, task: TaskId) -> Result<Vec<ErrandResult>> {
         let results: Vec<WireResult> = self.result_lines(call, task).await?;
         Ok(results.into_iter().map(ErrandResult::from).collect())

@@ -70,7 +70,7 @@ impl Director {
     /// The events of a task from a byte offset: 0, then [`EventChunk::next`] of the last chunk.
     ///
     /// Only complete lines are read, so it can be called while the task runs. Lines that are not events are skipped.
-    #[tracing::instrument(name = "director.events", skip_all, fields(bosh.task.id = %task))]
+    #[tracing::instrument(name = "director.events", skip_all, fields(bosh.task.id = task.number()))]
     pub async fn events(&self, call: &Call, task: TaskId, from_byte: u64) -> Result<EventChunk> {
         let range = format!("bytes={from_byte}-")
             .try_into()

@@ -81,7 +81,7 @@ pub enum Cancellation {
 
 impl Director {
     /// One task; `None` if there is none, or if it is so old that the Director has dropped it.
-    #[tracing::instrument(name = "director.task", skip_all, fields(bosh.task.id = %id))]
+    #[tracing::instrument(name = "director.task", skip_all, fields(bosh.task.id = id.number()))]
     pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>> {
         let found = self.0.read(call, &["tasks", &id.to_string()], &[]).await;
         unless_missing(found, code::NO_SUCH_TASK)
@@ -113,7 +113,7 @@ impl Director {
         Ok(tasks)
     }
 
-    #[tracing::instrument(name = "director.cancel", skip_all, fields(bosh.task.id = %id))]
+    #[tracing::instrument(name = "director.cancel", skip_all, fields(bosh.task.id = id.number()))]
     pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation> {
         // The plural path does not know DELETE.
         let url = self.0.address(&["task", &id.to_string()], &[]);
