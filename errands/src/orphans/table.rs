@@ -127,9 +127,9 @@ mod tests {
         assert_eq!(
             lines(&[purged, unmarked]),
             [
-                "deployment                owner        age  why                            last operation",
-                "service-instance_one      this broker  3 d  the platform does not have it  create succeeded",
-                "service-instance_another  unknown      ?    unknown",
+                "deployment                owner        last change  why                            last operation",
+                "service-instance_one      this broker  3 d          the platform does not have it  create succeeded",
+                "service-instance_another  unknown      ?            unknown",
             ]
         );
     }
