@@ -261,8 +261,11 @@ fn may_be_replaced(earlier: &Run, begin: &BeginRun, now: Timestamp) -> Result<()
     }
     let has_succeeded = earlier.outcome == Some(RunOutcome::Succeeded);
     if begin.if_unfinished == IfUnfinished::Refuse && !has_succeeded {
-        let began = earlier.began;
-        return Err(JournalError::Unfinished { id, kind, began });
+        return Err(JournalError::Unfinished {
+            id,
+            kind,
+            began: earlier.began,
+        });
     }
     Ok(())
 }
