@@ -9,13 +9,16 @@ use odb_api_types::{
     management::{Holder, LeaseRun, Run, RunId},
 };
 use odb_clients::{ServiceError, http::Method};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::run::FleetRun;
 use crate::broker_api::{BrokerApi, BrokerApiRejection};
 
 /// Between two renewals. A request to stop is seen then.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// How long one renewal may take.
+const RENEWAL: Duration = Duration::from_secs(20);
 
 /// The name of this process.
 pub(super) fn holder() -> Holder {
@@ -52,7 +55,10 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
     };
     loop {
         sleep(PAUSE).await;
-        match request(&fleet.broker, id, false).await {
+        let Ok(renewed) = timeout(RENEWAL, request(&fleet.broker, id, false)).await else {
+            continue;
+        };
+        match renewed {
             Ok(run) if run.is_stop_requested => {
                 stop("An operator stops this run: finishing the current step");
                 break;

@@ -74,10 +74,23 @@ impl RunUnderWay {
             run, is_current, ..
         }) = latest.filter(|latest| latest.run.outcome != Some(RunOutcome::Succeeded))
         else {
+            if fleet.run.keeps_unfinished {
+                bail!(
+                    "No run to continue. Next: odb rollout start --kind {}",
+                    new.operation
+                );
+            }
             console.log("No run to continue: this is a new run");
             return new.recorded(fleet).await;
         };
         let age = age(run.began, Timestamp::now());
+        if !is_current && fleet.run.keeps_unfinished {
+            bail!(
+                "The run that began at {} ({age} ago) cannot be continued, because the catalog has changed. Next: odb rollout start --kind {} --restart",
+                run.began,
+                new.operation
+            );
+        }
         if !is_current {
             console.log(format_args!(
                 "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
@@ -108,6 +121,7 @@ impl RunUnderWay {
         let wanted = BeginRun {
             kind: self.operation,
             holder: Some(lease::holder()),
+            only_outdated: fleet.run.only_outdated,
             if_unfinished: if fleet.run.keeps_unfinished {
                 IfUnfinished::Refuse
             } else {
@@ -122,8 +136,9 @@ impl RunUnderWay {
                 bail!("the run does not begin: {}", error.reason());
             }
             Err(error) if error.has_code(Code::RunUnfinished) => bail!(
-                "the run does not begin: {} Next: odb rollout continue, or odb rollout start --restart",
-                error.reason()
+                "the run does not begin: {} Next: odb rollout continue --kind {kind}, or odb rollout start --kind {kind} --restart",
+                error.reason(),
+                kind = self.operation
             ),
             Err(error) => {
                 fleet.console.log(format_args!(
@@ -197,6 +212,14 @@ impl RunUnderWay {
             _ => State::NotStarted,
         };
         (state, None)
+    }
+
+    /// Whether instances that are up to date are skipped: a continued run keeps to what it began with.
+    pub(super) fn skips_up_to_date(&self, wanted: bool) -> bool {
+        match &self.run {
+            Some(run) if self.is_continued => run.only_outdated,
+            _ => wanted,
+        }
     }
 
     pub(super) fn began(&self) -> Option<Timestamp> {

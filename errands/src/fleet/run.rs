@@ -230,12 +230,15 @@ impl<'a> FleetRun<'a> {
         let members = self
             .begin_pass(under_way.is_continued, listing, report)
             .await?;
+        let only_outdated = under_way.skips_up_to_date(self.run.only_outdated);
         let prior = members.entries.iter().map(|entry| {
             if upgraded.contains(&entry.service_instance_id) {
                 (State::Skipped, None)
             } else {
                 match under_way.prior_state(entry, self.run.retries_failed) {
-                    (State::NotStarted, None) if self.skips(entry) => (State::Skipped, None),
+                    (State::NotStarted, None) if only_outdated && self.is_up_to_date(entry) => {
+                        (State::Skipped, None)
+                    }
                     prior => prior,
                 }
             }
@@ -265,8 +268,9 @@ impl<'a> FleetRun<'a> {
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
         self.console.log("DRY RUN: nothing is changed");
         let Members { entries, .. } = self.inventory(Listing::First, report).await?;
-        let (skipped, entries): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(|entry| self.skips(entry));
+        let (skipped, entries): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .partition(|entry| self.run.only_outdated && self.is_up_to_date(entry));
         for entry in &skipped {
             report.add(listing::row(entry, Outcome::Skipped, None));
         }
@@ -300,11 +304,10 @@ impl<'a> FleetRun<'a> {
         );
     }
 
-    /// With `only_outdated` an upgrade skips instances that are up to date, unless their last operation has failed.
-    fn skips(&self, entry: &InventoryEntry) -> bool {
+    /// Whether an upgrade has nothing to do. An instance whose last operation has failed is not up to date.
+    fn is_up_to_date(&self, entry: &InventoryEntry) -> bool {
         let operation = entry.operation.as_ref();
-        self.run.only_outdated
-            && self.operation == RunKind::Upgrade
+        self.operation == RunKind::Upgrade
             && entry.up_to_date == Some(true)
             && operation.is_none_or(|operation| operation.state == OperationState::Succeeded)
     }

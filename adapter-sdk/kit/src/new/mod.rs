@@ -75,7 +75,7 @@ fn how_to_go_on(arguments: &NewArguments, name: &AdapterName) -> String {
     let (test, adapter) = (language.test(), language.adapter(name));
     format!(
         "Made {folder}. Next:\n\n  cd {folder}\n  {test}\n  \
-         odb-sandbox up --broker broker.yml --adapter {adapter} --state foundation\n\nSee README.md there.\n"
+         odb-sandbox up --broker broker.yml --adapter {adapter} --state sandbox\n\nSee README.md there.\n"
     )
 }
 

@@ -20,6 +20,9 @@ pub struct Run {
     /// The process that carries it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
+    /// It skips instances that are up to date, also when it is continued.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_outdated: bool,
     /// An operator wants it to stop. Its process stops when it renews its lease.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stop_requested: bool,
@@ -115,6 +118,8 @@ pub struct BeginRun {
     /// The process that carries it out. Errands of older versions hold no lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+    #[serde(default)]
+    pub only_outdated: bool,
     #[serde(default)]
     pub if_unfinished: IfUnfinished,
 }
@@ -215,6 +220,7 @@ mod tests {
             target: "t".to_owned().into(),
             outcome: None,
             lease: Some(lease.clone()),
+            only_outdated: false,
             is_stop_requested: false,
         };
         for (at, expected) in [

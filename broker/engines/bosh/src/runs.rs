@@ -7,6 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use backon::{ConstantBuilder, Retryable};
 use jiff::Timestamp;
 use odb_api_types::{
     ids::OfferingId,
@@ -149,22 +150,27 @@ impl Journal for Runs {
         begin: BeginRun,
         now: Timestamp,
     ) -> Result<Run, JournalError> {
-        let stored = self.stored(call, begin.kind).await?;
-        let version = stored.as_ref().map(|stored| stored.version.clone());
-        if let Some(earlier) = stored.and_then(|stored| stored.run) {
-            may_be_replaced(&earlier, &begin, now)?;
-        }
         let run = Run {
             id: RunId::random(),
             kind: begin.kind,
             began: now,
             target: self.targets.of_all().clone(),
             outcome: None,
-            lease: begin.holder.map(|holder| Lease::new(holder, now)),
+            lease: begin.holder.clone().map(|holder| Lease::new(holder, now)),
+            only_outdated: begin.only_outdated,
             is_stop_requested: false,
         };
-        self.write(call, &run, version).await?;
-        Ok(run)
+        let (begin, run) = (&begin, &run);
+        let attempt = || async move {
+            let stored = self.stored(call, begin.kind).await?;
+            let version = stored.as_ref().map(|stored| stored.version.clone());
+            if let Some(earlier) = stored.and_then(|stored| stored.run) {
+                may_be_replaced(&earlier, begin, now)?;
+            }
+            self.write(call, run, version).await?;
+            Ok(run.clone())
+        };
+        attempt.retry(again()).when(is_overtaken).await
     }
 
     async fn latest(
@@ -194,14 +200,18 @@ impl Journal for Runs {
         lease: LeaseRun,
         now: Timestamp,
     ) -> Result<Run, JournalError> {
-        let (run, version) = self.find(call, id).await?;
-        match leased(run, lease, now)? {
-            Leased::Unchanged(run) => Ok(run),
-            Leased::Changed(run) => {
-                self.write(call, &run, Some(version)).await?;
-                Ok(run)
+        let lease = &lease;
+        let attempt = || async move {
+            let (run, version) = self.find(call, id).await?;
+            match leased(run, lease.clone(), now)? {
+                Leased::Unchanged(run) => Ok(run),
+                Leased::Changed(run) => {
+                    self.write(call, &run, Some(version)).await?;
+                    Ok(run)
+                }
             }
-        }
+        };
+        attempt.retry(again()).when(is_overtaken).await
     }
 
     async fn request_stop(
@@ -210,15 +220,18 @@ impl Journal for Runs {
         id: RunId,
         now: Timestamp,
     ) -> Result<Run, JournalError> {
-        let (mut run, version) = self.find(call, id).await?;
-        if run.lease_at(now).is_none() {
-            return Err(JournalError::NotRunning { id });
-        }
-        if !run.is_stop_requested {
-            run.is_stop_requested = true;
-            self.write(call, &run, Some(version)).await?;
-        }
-        Ok(run)
+        let attempt = || async move {
+            let (mut run, version) = self.find(call, id).await?;
+            if run.lease_at(now).is_none() {
+                return Err(JournalError::NotRunning { id });
+            }
+            if !run.is_stop_requested {
+                run.is_stop_requested = true;
+                self.write(call, &run, Some(version)).await?;
+            }
+            Ok(run)
+        };
+        attempt.retry(again()).when(is_overtaken).await
     }
 
     async fn end(
@@ -228,29 +241,45 @@ impl Journal for Runs {
         end: EndRun,
         now: Timestamp,
     ) -> Result<Run, JournalError> {
-        let (run, version) = self.find(call, id).await?;
-        let EndRun { outcome, holder } = end;
-        // A process whose run has been taken over does not end it.
-        if let (Some(lease), Some(holder)) = (run.lease_at(now), holder)
-            && lease.holder != holder
-        {
-            return Err(leased_by_another(&run, lease));
-        }
-        match run.outcome {
-            Some(known) if known == outcome && run.lease.is_none() => Ok(run),
-            Some(RunOutcome::Succeeded) => Err(JournalError::Succeeded { id }),
-            Some(RunOutcome::Failed) | None => {
-                let ended = Run {
-                    outcome: Some(outcome),
-                    lease: None,
-                    is_stop_requested: false,
-                    ..run
-                };
-                self.write(call, &ended, Some(version)).await?;
-                Ok(ended)
+        let end = &end;
+        let attempt = || async move {
+            let (run, version) = self.find(call, id).await?;
+            let EndRun { outcome, holder } = end;
+            let outcome = *outcome;
+            // A process whose run has been taken over does not end it.
+            if let (Some(lease), Some(holder)) = (run.lease_at(now), holder)
+                && lease.holder != *holder
+            {
+                return Err(leased_by_another(&run, lease));
             }
-        }
+            match run.outcome {
+                Some(known) if known == outcome && run.lease.is_none() => Ok(run),
+                Some(RunOutcome::Succeeded) => Err(JournalError::Succeeded { id }),
+                Some(RunOutcome::Failed) | None => {
+                    let ended = Run {
+                        outcome: Some(outcome),
+                        lease: None,
+                        is_stop_requested: false,
+                        ..run
+                    };
+                    self.write(call, &ended, Some(version)).await?;
+                    Ok(ended)
+                }
+            }
+        };
+        attempt.retry(again()).when(is_overtaken).await
     }
+}
+
+/// Reads, decides and writes again after another request has changed the record meanwhile.
+fn again() -> ConstantBuilder {
+    ConstantBuilder::new()
+        .with_delay(Duration::ZERO)
+        .with_max_times(2)
+}
+
+fn is_overtaken(error: &JournalError) -> bool {
+    matches!(error, JournalError::Overtaken)
 }
 
 /// Whether a new run may replace the latest one of its kind.
@@ -295,9 +324,13 @@ fn leased(mut run: Run, wanted: LeaseRun, now: Timestamp) -> Result<Leased, Jour
             return Err(leased_by_another(&run, lease));
         }
         Some(_) | None => {
+            // A stop concerns the process that was asked to stop, even if its lease has expired meanwhile.
+            let former = run.lease.take();
+            if former.is_none_or(|former| former.holder != wanted.holder) {
+                run.is_stop_requested = false;
+            }
             run.lease = Some(Lease::new(wanted.holder, now));
             run.outcome = None;
-            run.is_stop_requested = false;
         }
     }
     Ok(Leased::Changed(run))
@@ -377,6 +410,7 @@ mod tests {
             target: "t".to_owned().into(),
             outcome,
             lease: (outcome.is_none()).then(|| Lease::new(holder("ada"), at("12:00:00"))),
+            only_outdated: false,
             is_stop_requested: false,
         }
     }
@@ -397,6 +431,7 @@ mod tests {
             let begin = BeginRun {
                 kind: RunKind::Upgrade,
                 holder: Some(holder("bob")),
+                only_outdated: false,
                 if_unfinished,
             };
             let result = may_be_replaced(&run(outcome), &begin, at(time));

@@ -96,8 +96,9 @@ pub(super) fn of_journal(error: &JournalError) -> ApiError {
         JournalError::Unknown { .. } => (StatusCode::NOT_FOUND, Code::NotFound),
         JournalError::Superseded { .. }
         | JournalError::Succeeded { .. }
-        | JournalError::NotRunning { .. }
-        | JournalError::Overtaken => (StatusCode::CONFLICT, Code::RunOver),
+        | JournalError::NotRunning { .. } => (StatusCode::CONFLICT, Code::RunOver),
+        // Another attempt may succeed.
+        JournalError::Overtaken => (StatusCode::CONFLICT, Code::Conflict),
         JournalError::Leased { .. } => (StatusCode::CONFLICT, Code::RunLeased),
         JournalError::Unfinished { .. } => (StatusCode::CONFLICT, Code::RunUnfinished),
         JournalError::NotUnderstood(_) => {

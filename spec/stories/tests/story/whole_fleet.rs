@@ -310,12 +310,12 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
     listed(&first).await;
     delete(&foundation, &cast.deleted_early).await;
     let mut said = kill_after(first, size / 6).await;
-    let second = errand().with(&["--continue"]).start();
+    let second = errand().with(&["--continue", "--take-over"]).start();
     said += &kill_after(second, size / 6).await;
     for hold in holds {
         foundation.control().clear_task_fault(hold).await;
     }
-    let third = errand().with(&["--continue"]).start();
+    let third = errand().with(&["--continue", "--take-over"]).start();
     said += &kill_after(third, size / 6).await;
     // Nothing is deployed until some are gone whose turn has not come.
     let standstill = json!({
@@ -328,7 +328,7 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
     let few = in_flight.min(10);
     let last = Errand::new(&foundation, ERRAND)
         .configured(&configuration.clone().with("/max_in_flight", few.into()))
-        .with(&["--continue", "--output", "json"])
+        .with(&["--continue", "--take-over", "--output", "json"])
         .start();
     listed(&last).await;
     eventually("as many are begun as may be", TIMEOUT, async || {

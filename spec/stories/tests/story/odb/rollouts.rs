@@ -61,7 +61,7 @@ async fn an_unfinished_rollout_is_continued_or_replaced_and_a_running_one_is_sto
     running.says("Starting to process").await;
 
     let second = odb.run(&["rollout", "continue"]).await.expect_status(1);
-    assert!(second.stderr.contains("another process, `"), "{second:?}");
+    assert!(second.stderr.contains("Another process, `"), "{second:?}");
     let status = odb.run(&["rollout", "status"]).await.expect_status(10);
     assert_eq!(status.row("upgrade")[1], "in progress");
     odb.run(&["rollout", "stop"]).await.expect_status(0);
