@@ -331,7 +331,7 @@ async fn start(
             }
             Fatal
         })?;
-    let tls = parts.tls.take().map(|tls| tls.config);
+    let tls = parts.tls.take();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let server =
         Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;

@@ -147,7 +147,11 @@ impl Problems {
 
     pub(super) fn warning(&self, location: Location, key: &str, message: impl Into<Message>) {
         let finding = self.finding(location, key, message);
-        self.warnings.borrow_mut().push(finding);
+        let mut warnings = self.warnings.borrow_mut();
+        // A secret that two readers look at is read twice.
+        if !warnings.contains(&finding) {
+            warnings.push(finding);
+        }
     }
 
     pub(super) fn are_refused_at(&self, location: Location) -> bool {

@@ -13,7 +13,7 @@ use super::{
     findings::{AlreadyReported, ConfigFinding, Message, Problems},
     keys::{FILES, KeyStatus, Keys},
     read,
-    section::{Context, Found, Paths, Section},
+    section::{Context, Found, Paths, Section, Variables, of_this_process},
 };
 
 /// The content of a configuration, valid or not.
@@ -37,7 +37,7 @@ pub struct Inspection {
 /// Reads a file of these keys, unless a finding reports why that is impossible. `sections` follows "it must be a map".
 pub(super) fn read_map<T>(
     source: &str,
-    (findings, paths): (&Problems, Paths),
+    (findings, paths, variables): (&Problems, Paths, Variables),
     (keys, sections): (&'static Keys, &str),
     read: impl FnOnce(&Section<'_>) -> T,
 ) -> (Option<T>, Option<Document>) {
@@ -63,6 +63,7 @@ pub(super) fn read_map<T>(
             document: &document,
             findings,
             paths,
+            variables,
         };
         Some(read(&Section::root(context, keys)))
     };
@@ -85,9 +86,13 @@ impl Inspection {
 
     /// Checks the text of a configuration. `file` is its name in findings.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
+        Self::with(file, source, paths, of_this_process)
+    }
+
+    pub(super) fn with(file: &Path, source: &str, paths: Paths, variables: Variables) -> Self {
         let findings = Problems::of(file);
         let keys = (&FILES.broker, " of sections such as `broker` and `bosh`");
-        let (reading, document) = read_map(source, (&findings, paths), keys, |root| {
+        let (reading, document) = read_map(source, (&findings, paths, variables), keys, |root| {
             let (sections, tls) = read(root);
             let certificates = root.certificates().into_iter();
             let certificates = certificates.map(|Found { key, value, .. }| (key, value));

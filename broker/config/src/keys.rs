@@ -103,6 +103,9 @@ pub(super) struct Key {
 pub(super) enum Kind {
     /// Any scalar, as it is spelled.
     Text,
+    /// The path of a file with the value of a secret key. It is not declared: every secret text has one.
+    #[serde(skip)]
+    SecretFile,
     /// One or more certificates in PEM form.
     Certificates,
     Choice,
@@ -139,6 +142,8 @@ pub(super) enum KeyStatus {
     OtherSpelling(String),
 }
 
+const FILE_SUFFIX: &str = "_file";
+
 /// The largest number that the Go broker reads.
 pub(super) const UNLIMITED: u64 = i64::MAX.cast_unsigned();
 
@@ -154,14 +159,15 @@ impl TryFrom<Map<String, Value>> for Keys {
             Some(_) => Others::Free,
             None => Others::Unknown,
         };
-        let entries = declared.into_iter().map(|(name, value)| {
+        let mut entries = Vec::new();
+        for (name, value) in declared {
             let key: Key = serde_json::from_value(value)?;
-            Ok(Key { name, ..key })
-        });
-        Ok(Self {
-            entries: entries.collect::<Result<_, _>>()?,
-            others,
-        })
+            let key = Key { name, ..key };
+            let file = key.secret_file();
+            entries.push(key);
+            entries.extend(file);
+        }
+        Ok(Self { entries, others })
     }
 }
 
@@ -173,6 +179,13 @@ impl Keys {
 
     pub(super) fn get(&self, name: &str) -> Option<&Key> {
         self.iter().find(|key| key.name == name)
+    }
+
+    /// The key that names the file of a secret.
+    pub(super) fn file_of(&self, secret: &str) -> Option<&Key> {
+        self.iter().find(|key| {
+            key.kind == Kind::SecretFile && key.name.strip_suffix(FILE_SUFFIX) == Some(secret)
+        })
     }
 
     /// Keys that are not declared pass through.
@@ -197,11 +210,34 @@ impl Keys {
 }
 
 impl Key {
+    /// The key for the path of a file in place of this secret. A second spelling has none.
+    fn secret_file(&self) -> Option<Self> {
+        let has_one = self.secret && self.kind == Kind::Text && self.status == KeyStatus::Read;
+        has_one.then(|| Self {
+            name: format!("{}{FILE_SUFFIX}", self.name),
+            what: format!(
+                "In place of `{}`: the absolute path of a file with it.",
+                self.name
+            ),
+            kind: Kind::SecretFile,
+            keys: None,
+            words: Vec::new(),
+            least: 0,
+            most: UNLIMITED,
+            default: None,
+            required: false,
+            secret: false,
+            new: true,
+            status: KeyStatus::Read,
+        })
+    }
+
     /// A scalar, or a list of scalars, that this program or the release reads.
     pub(super) fn is_plain(&self) -> bool {
         matches!(
             self.kind,
             Kind::Text
+                | Kind::SecretFile
                 | Kind::Certificates
                 | Kind::Choice
                 | Kind::Number

@@ -16,7 +16,7 @@ const PREFACE: &str = "\
 
 - Defaults are in parentheses. **required**: if its section is present. A null value counts as absent.
 - **New**: the Go programs do not have the key and ignore it.
-- **Secret**: the value is never printed or logged.
+- **Secret**: the value is never printed or logged. It can be in [a file or an environment variable](../secure.md#secrets-outside-the-file).
 - `[]` means each member of a list, `NAME` a name of your choice.
 ";
 
@@ -198,6 +198,7 @@ fn values(key: &Key) -> String {
         }
         Kind::Number => "number",
         Kind::Text => "text",
+        Kind::SecretFile => "path",
         Kind::Certificates => "certificates",
         Kind::Flag => "boolean",
         Kind::Texts => "texts",

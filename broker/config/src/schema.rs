@@ -41,9 +41,20 @@ fn section(keys: Option<&Keys>, required: bool) -> Map<String, Value> {
         .collect();
     schema.extend([entry("properties", properties)]);
     let needed = keys.iter().filter(|key| key.required);
-    let needed: Vec<&str> = needed.map(|key| key.name.as_str()).collect();
+    let (secrets, needed): (Vec<&Key>, Vec<&Key>) =
+        needed.partition(|key| keys.file_of(&key.name).is_some());
     if !needed.is_empty() {
+        let needed: Vec<&str> = needed.iter().map(|key| key.name.as_str()).collect();
         schema.extend([entry("required", needed)]);
+    }
+    if !secrets.is_empty() {
+        let in_either = secrets.iter().map(|key| {
+            let file = keys.file_of(&key.name);
+            let names = [Some(*key), file].into_iter().flatten();
+            let ways: Vec<Value> = names.map(|key| json!({ "required": [key.name] })).collect();
+            json!({ "anyOf": ways })
+        });
+        schema.extend([entry("allOf", in_either.collect::<Vec<_>>())]);
     }
     if !keys.lets_others_pass() {
         schema.extend([entry("additionalProperties", false)]);
@@ -84,6 +95,11 @@ fn value(key: &Key) -> Map<String, Value> {
     let (required, keys) = (key.required, key.keys.as_ref());
     match key.kind {
         Kind::Text => text(required),
+        Kind::SecretFile => {
+            let mut path = typed("string", required);
+            path.extend([entry("pattern", "^(/|$)")]);
+            path
+        }
         Kind::Certificates => typed("string", required),
         Kind::Choice => choice(&key.words, required),
         Kind::Number => {

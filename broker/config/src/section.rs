@@ -4,8 +4,10 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `values` | the values of keys, read as declared |
+//! | `secrets` | secrets in other files and in environment variables |
 //! | `unknown_keys` | findings about unknown keys |
 
+mod secrets;
 mod unknown_keys;
 mod values;
 
@@ -13,6 +15,7 @@ use std::{collections::BTreeSet, fmt};
 
 use odb_adapter_sdk::yaml::Spanned;
 
+pub(super) use secrets::{Variables, of_this_process};
 pub(super) use unknown_keys::nearest;
 
 use super::{
@@ -46,6 +49,7 @@ pub(super) struct Context<'a> {
     pub(super) document: &'a Document,
     pub(super) findings: &'a Problems,
     pub(super) paths: Paths,
+    pub(super) variables: Variables,
 }
 
 /// Whether the paths of a configuration lead anywhere from here.
@@ -119,11 +123,12 @@ impl<'a> Section<'a> {
         self.entries.iter().any(|(_, node)| has_value(&node.value))
     }
 
-    /// Whether the key has a value of any kind.
+    /// Whether the key has a value of any kind, or names the file of a secret.
     pub(super) fn has_value(&self, key: &str) -> bool {
-        self.entries
-            .iter()
-            .any(|(name, node)| name.value == key && has_value(&node.value))
+        let file = self.keys.file_of(key).map(|file| file.name.as_str());
+        self.entries.iter().any(|(name, node)| {
+            (name.value == key || Some(name.value.as_str()) == file) && has_value(&node.value)
+        })
     }
 
     /// Whether the key is present with a value other than null.

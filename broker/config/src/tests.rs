@@ -10,6 +10,7 @@ use super::*;
 
 mod addresses;
 mod client_definition;
+mod secrets;
 mod typos;
 
 /// A configuration that needs only an executable: the test's own.

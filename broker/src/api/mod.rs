@@ -34,5 +34,5 @@ mod tls;
 mod unauthenticated;
 
 pub use server::{AppState, FLUSH, ListenError, Server};
-pub use tls::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls};
+pub use tls::{CertificateError, OldClients, OwnCertificate, OwnTls, ServedTls, load_tls};
 pub(crate) use tls::{read_chain, read_key};

@@ -19,13 +19,13 @@ use actix_web::{
 };
 use odb_config::{Broker, Timings};
 use odb_core::operations::{Lifecycle, Operations};
-use rustls::ServerConfig;
 use tokio::sync::Semaphore;
 
 use super::{
     authentication::{self, AuthenticationThrottle},
     connection::{Acceptor, ConnectionLimit, GuardedStream, LINGER, Timeouts},
     edge, endpoints, incoming, management, osb, receive,
+    tls::ServedTls,
     unauthenticated::UnauthenticatedLog,
 };
 
@@ -63,11 +63,11 @@ pub struct ListenError {
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    tls: Option<ServerConfig>,
+    tls: Option<ServedTls>,
 }
 
 impl Server {
-    pub fn listen(address: SocketAddr, tls: Option<ServerConfig>) -> Result<Self, ListenError> {
+    pub fn listen(address: SocketAddr, tls: Option<ServedTls>) -> Result<Self, ListenError> {
         let listener = bind(address).map_err(|source| ListenError { address, source })?;
         Ok(Self { listener, tls })
     }
@@ -81,7 +81,7 @@ impl Server {
         let stopping = app.lifecycle.stopping();
         let timeouts = timeouts(&timings);
         let acceptor = Acceptor::new(
-            self.tls.map(Arc::new),
+            self.tls,
             ConnectionLimit::new(timings.connections),
             timeouts,
         );

@@ -17,6 +17,7 @@ use rustls_pki_types::{
     CertificateDer, PrivateKeyDer,
     pem::{Error as PemError, PemObject},
 };
+use tokio::sync::watch;
 
 /// The cipher suites for clients that support at most TLS 1.2 (`spec/contracts/broker-behaviour.md` §1.4). Both need an
 /// RSA key.
@@ -25,9 +26,13 @@ const SUITES_OF_TLS12: [SupportedCipherSuite; 2] = [
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 ];
 
+/// The configuration of new connections. It follows the files.
+pub type ServedTls = watch::Receiver<Arc<ServerConfig>>;
+
 #[derive(Debug)]
 pub struct OwnTls {
     pub config: ServerConfig,
+    pub certificates: Vec<CertificateDer<'static>>,
     pub chain: Vec<OwnCertificate>,
     pub old_clients: OldClients,
 }
@@ -77,8 +82,7 @@ impl CertificateError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Expired { .. } => {
-                "renew it: put the new chain into `broker.tls.cert_file` and restart the broker (BOSH: `tls.certificate` of \
-                 the job, then deploy)"
+                "renew it: put the new chain into `broker.tls.cert_file` (BOSH: `tls.certificate` of the job, then deploy)"
             }
             Self::NotYetValid { .. } => {
                 "correct the clock of this machine if it is slow; otherwise configure a certificate that is already valid"
@@ -106,7 +110,8 @@ pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
         source,
     };
     let provider = Arc::new(provider());
-    let certified = CertifiedKey::from_der(certificates, key, &provider).map_err(unusable)?;
+    let certified =
+        CertifiedKey::from_der(certificates.clone(), key, &provider).map_err(unusable)?;
     let (versions, old_clients) = if certified.key.algorithm() == SignatureAlgorithm::RSA {
         (&[&TLS13, &TLS12][..], OldClients::Welcome)
     } else {
@@ -120,6 +125,7 @@ pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(OwnTls {
         config,
+        certificates,
         chain,
         old_clients,
     })

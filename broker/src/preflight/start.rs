@@ -24,10 +24,10 @@ use odb_engine_bosh::{
 use odb_redaction::Chain;
 
 use crate::{
-    api::OwnTls,
+    api::{OwnTls, ServedTls},
     preflight::{
         adapter,
-        certificates::own,
+        certificates::{own, reload},
         chart::{Chart, Examined},
         cloud_controller::{self, Foundation},
         context::Context,
@@ -42,7 +42,7 @@ pub struct Parts {
     /// The operations.
     pub operations: Operations,
     /// Certificate and key; plain HTTP without.
-    pub tls: Option<OwnTls>,
+    pub tls: Option<ServedTls>,
 }
 
 pub(crate) type Checked<T> = Result<T, Vec<Finding>>;
@@ -204,9 +204,8 @@ pub async fn start(
     for plan in &config.offering.plans {
         metrics().expect_operations(&plan.name);
     }
-    if let Some(tls) = &tls {
-        own::watch(tls, lifecycle);
-    }
+    let tls = tls.zip(config.broker.tls.clone());
+    let tls = tls.map(|(tls, files)| reload::watch(tls, files, lifecycle));
     let (cloud_controller, administration) = foundation.unzip();
     let cf = config.cloud_foundry.as_ref();
     let definition = cf.and_then(|cf| cf.client_definition.clone());

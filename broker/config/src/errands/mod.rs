@@ -18,7 +18,7 @@ use super::{
     inspection::read_map,
     keys::{FILES, Keys},
     read_file,
-    section::Section,
+    section::{Section, Variables, of_this_process},
 };
 
 fn load<T>(
@@ -36,7 +36,8 @@ fn parse<T>(
     read: fn(&Section<'_>) -> Option<T>,
 ) -> Result<Loaded<T>, InvalidConfig> {
     let problems = Problems::of(file);
-    let about = (&problems, Paths::OfAnother);
+    let variables: Variables = of_this_process;
+    let about = (&problems, Paths::OfThisMachine, variables);
     let (config, _) = read_map(source, about, (keys, ""), |root| {
         let config = read(root);
         root.warn_unknown_keys();

@@ -360,3 +360,34 @@ fn a_key_that_no_errand_knows_is_remarked_upon() {
         ]
     );
 }
+
+#[test]
+fn an_errands_secrets_are_read_from_files_and_variables() {
+    let file = NamedTempFile::new().unwrap();
+    fs::write(file.path(), "hunter2\n").unwrap();
+    let with = |password: &str| {
+        let source = format!(
+            "broker_api: {{url: https://b.example, authentication: {{basic: {{username: b, {password}}}}}}}"
+        );
+        parse(Path::new("c.yml"), &source, &FILES.broker_only, broker_api)
+    };
+
+    let loaded = with(&format!("password_file: {}", file.path().display())).unwrap();
+    assert_eq!(loaded.config.password.expose_secret(), "hunter2");
+    assert_eq!(warnings(&loaded), Vec::<String>::new());
+    // Cargo sets it for every test.
+    let loaded = with("password: '${CARGO_PKG_NAME}'").unwrap();
+    assert_eq!(loaded.config.password.expose_secret(), "odb-config");
+    assert_eq!(
+        errors(with("password: '${ODB_UNSET}'")),
+        [
+            "c.yml:1:86: `broker_api.authentication.basic.password` refers to the environment variable `ODB_UNSET`, which is not set; set it; use `password_file` for a secret that looks like `${ODB_UNSET}`"
+        ]
+    );
+    assert_eq!(
+        errors(with("password_file: /missing")),
+        [
+            "c.yml:1:91: `broker_api.authentication.basic.password_file` names a file that does not exist; give the absolute path of a file that has only the secret, at most 64 KiB of UTF-8"
+        ]
+    );
+}

@@ -89,9 +89,11 @@ fn wrong(kind: Kind) -> Value {
     }
 }
 
+/// It is in one of the full configurations. The file of a secret excludes the secret, and is never there.
 fn is_read(declared: &Declared) -> bool {
-    let status = &declared.key.status;
-    matches!(status, KeyStatus::Read | KeyStatus::OtherSpelling(_))
+    let Key { status, kind, .. } = declared.key;
+    let is_read = matches!(status, KeyStatus::Read | KeyStatus::OtherSpelling(_));
+    is_read && *kind != Kind::SecretFile
 }
 
 #[test]
@@ -145,6 +147,45 @@ fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
         );
         assert!(!validator.is_valid(&document), "{}", key.name);
     }
+}
+
+#[test]
+fn every_secret_text_can_be_in_a_file_for_reader_and_schema() {
+    let (full, validator) = (full(), validator());
+    let secrets = all().into_iter().filter(|key| {
+        let is_text = key.key.secret && key.key.kind == Kind::Text;
+        is_text && key.key.status == KeyStatus::Read
+    });
+    let mut count = 0;
+    for Declared { pointer, name, .. } in secrets {
+        // The Go broker has keys here that a Director rejects.
+        if name.starts_with("bosh.authentication.uaa.user_credentials") {
+            continue;
+        }
+        let mut with_it = full
+            .iter()
+            .filter(|document| document.pointer(&pointer).is_some());
+        let document = with_it.next().expect("the full configurations are full");
+        let (section, key) = pointer.rsplit_once('/').unwrap();
+        let tried = |path: Value| {
+            let mut document = document.clone();
+            let section = document.pointer_mut(section).unwrap();
+            let section = section.as_object_mut().unwrap();
+            section.shift_remove(key);
+            section.insert(format!("{key}_file"), path);
+            (errors(&document), validator.is_valid(&document))
+        };
+
+        assert_eq!(tried(json!("/run/secret")), (Vec::new(), true), "{name}");
+        for wrong in [json!("run/secret"), json!(["/run/secret"])] {
+            let (reported, is_fit) = tried(wrong);
+            let file = format!("{name}_file");
+            assert!(is_blamed(&file, &reported), "{name}: {reported:?}");
+            assert!(!is_fit, "{name}");
+        }
+        count += 1;
+    }
+    assert!(count >= 8, "{count}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Section<'_> {
             let is_typo = self.keys.is_unknown(written) && looks_like_a_key(written);
             let meant = self
                 .nearest(written)
-                .filter(|meant| is_typo && *meant == key)?;
+                .filter(|meant| is_typo && (*meant == key || self.is_file_of(meant, key)))?;
             Some(Typo {
                 missing: self.key(key),
                 written: written.clone(),
@@ -73,6 +73,11 @@ impl Section<'_> {
                 location: location(name),
             })
         })
+    }
+
+    fn is_file_of(&self, name: &str, key: &str) -> bool {
+        let file = self.keys.file_of(key);
+        file.is_some_and(|file| file.name == name)
     }
 
     fn nearest(&self, name: &str) -> Option<&'static str> {

@@ -18,22 +18,33 @@ const LONGEST_NUMBER: usize = 40;
 impl Section<'_> {
     /// Text; absent, null and empty are the same. Any scalar is read as it is spelled.
     pub(crate) fn text(&self, key: &str) -> Option<Found<String>> {
-        let node = self.node(key)?;
-        match self.context.document.spelling(node) {
-            Some(text) if text.is_empty() => None,
-            Some(text) => Some(self.found(key, node, text)),
-            None => self.wrong_kind(&self.key(key), node, "text"),
+        self.read_text(key).ok().flatten()
+    }
+
+    pub(super) fn read_text(&self, key: &str) -> Result<Option<Found<String>>, AlreadyReported> {
+        let written = match self.node(key) {
+            None => None,
+            Some(node) => match self.context.document.spelling(node) {
+                Some(text) if text.is_empty() => None,
+                Some(text) => Some(self.found(key, node, text)),
+                None => {
+                    self.wrong_kind::<()>(&self.key(key), node, "text");
+                    return Err(AlreadyReported);
+                }
+            },
+        };
+        if self.keys.get(key).is_some_and(|key| key.secret) {
+            self.secret(key, written)
+        } else {
+            Ok(written)
         }
     }
 
     /// Required text. `right` describes the expected value.
     pub(crate) fn required_text(&self, key: &str, right: &str) -> Option<Found<String>> {
-        let node = self.node(key);
-        if node.is_some_and(|node| matches!(node.value, Node::List(_) | Node::Map(_))) {
-            return self.text(key);
-        }
+        let found = self.read_text(key).ok()?;
         let right = format!("give {right}");
-        self.text(key).or_else(|| match node {
+        found.or_else(|| match self.node(key) {
             Some(node) => {
                 let (findings, text) = (self.context.findings, ("is empty", right));
                 findings.refuse(location(node), &self.key(key), text)
@@ -155,9 +166,10 @@ impl Section<'_> {
         found.map(|found| found.value).collect()
     }
 
-    /// A map from text to text; scalars keep their spelling, anything nested is refused.
+    /// A map from text to text; scalars keep their spelling, anything nested is refused. Secret ones may be of variables.
     pub(crate) fn text_map(&self, key: &str) -> Vec<(String, String)> {
         let section = self.section(key);
+        let is_secret = self.keys.get(key).is_some_and(|key| key.secret);
         section
             .entries
             .iter()
@@ -167,7 +179,13 @@ impl Section<'_> {
                     let key = section.key(&name.value);
                     self.wrong_kind(&key, node, "text")
                 });
-                Some((name.value.clone(), value?))
+                let found = section.found(&name.value, node, value?);
+                let found = if is_secret {
+                    section.resolved(found, None).ok()?
+                } else {
+                    found
+                };
+                Some((name.value.clone(), found.value))
             })
             .collect()
     }

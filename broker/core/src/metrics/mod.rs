@@ -45,6 +45,7 @@ pub struct Metrics {
     upstream_duration: HistogramVec,
     upstream_retries: IntCounterVec,
     certificate_expiry: IntGaugeVec,
+    certificate_reload_failed: IntGaugeVec,
 }
 
 /// Where requests wait for each other. Calls of the adapter have metrics of their own.
@@ -191,6 +192,11 @@ impl Metrics {
                 "When a certificate expires, in seconds since 1970",
                 &["certificate"],
             ),
+            certificate_reload_failed: made.gauges(
+                "odb_certificate_reload_failed",
+                "1 if the changed files of a certificate cannot be used",
+                &["certificate"],
+            ),
         };
         for queue in [Queue::Instance, Queue::Submission] {
             metrics.queue_waiting.with_label_values(&[queue.name()]);
@@ -275,6 +281,14 @@ impl Metrics {
     pub fn certificate_expires(&self, certificate: &str, not_after: i64) {
         let expiry = self.certificate_expiry.with_label_values(&[certificate]);
         expiry.set(not_after);
+    }
+
+    /// The files of a certificate have changed, and the previous one stays in use or not.
+    pub fn certificate_reload_failed(&self, certificate: &str, has_failed: bool) {
+        let gauge = &self.certificate_reload_failed;
+        gauge
+            .with_label_values(&[certificate])
+            .set(has_failed.into());
     }
 }
 

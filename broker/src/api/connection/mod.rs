@@ -8,10 +8,9 @@ mod activity;
 mod connection_limit;
 mod stream;
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr};
 
 use actix_http::{Protocol, error::DispatchError};
-use rustls::ServerConfig;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -19,6 +18,8 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::either::Either;
+
+use super::tls::ServedTls;
 
 pub(super) use activity::{Activity, LINGER};
 pub(super) use connection_limit::{Client, ConnectionLimit};
@@ -32,19 +33,19 @@ pub(super) type Admitted = (GuardedStream, Protocol, Option<SocketAddr>);
 
 #[derive(Clone)]
 pub(super) struct Acceptor {
-    tls: Option<TlsAcceptor>,
+    tls: Option<ServedTls>,
     connection_limit: ConnectionLimit,
     timeouts: Timeouts,
 }
 
 impl Acceptor {
     pub(super) fn new(
-        tls: Option<Arc<ServerConfig>>,
+        tls: Option<ServedTls>,
         connection_limit: ConnectionLimit,
         timeouts: Timeouts,
     ) -> Self {
         Self {
-            tls: tls.map(TlsAcceptor::from),
+            tls,
             connection_limit,
             timeouts,
         }
@@ -61,7 +62,8 @@ impl Acceptor {
         let transport = match &self.tls {
             None => Either::Left(stream),
             Some(tls) => {
-                let stream = timeout(self.timeouts.head, shake_hands(tls, stream)).await;
+                let tls = TlsAcceptor::from(tls.borrow().clone());
+                let stream = timeout(self.timeouts.head, shake_hands(&tls, stream)).await;
                 let timed_out = |_| io::Error::from(io::ErrorKind::TimedOut);
                 Either::Right(Box::new(stream.map_err(timed_out)??))
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod of_server;
 pub(crate) mod own;
+pub(crate) mod reload;
 pub(crate) mod trust;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};

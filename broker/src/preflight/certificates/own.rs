@@ -1,15 +1,15 @@
-//! The broker's own certificate and key: read at the start, monitored later, and checked by `check` and `doctor`.
+//! The broker's own certificate and key: read at the start, and checked by `check` and `doctor`.
 
-use std::{io, path::Path, time::Duration};
+use std::{io, path::Path};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_config::{Broker, TlsFiles};
-use odb_core::{finding::Finding, metrics::metrics, operations::Lifecycle};
+use odb_core::finding::Finding;
 use odb_redaction::Chain;
 
 use crate::{
-    api::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls, read_chain, read_key},
+    api::{CertificateError, OwnCertificate, OwnTls, load_tls, read_chain, read_key},
     preflight::{
         certificates::{day, days_left},
         chart::{Chart, Probe, Subject},
@@ -18,9 +18,8 @@ use crate::{
     },
 };
 
-const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
+pub(super) const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
 const KEY_KEY: &str = "broker.tls.key_file";
-const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn check(broker: &Broker) -> Checked<Option<OwnTls>> {
     let Some(files) = &broker.tls else {
@@ -45,52 +44,8 @@ fn tried(files: &TlsFiles) -> String {
     format!("to read `{certificate}` and `{key}`")
 }
 
-/// Shows when the chain ends among the metrics, and warns of it once a day while that is near.
-pub(crate) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
-    if tls.old_clients == OldClients::LeftOut {
-        tracing::warn!(
-            code = %Code::CertificateKind,
-            "the key in `broker.tls.key_file` is not an RSA key, which TLS 1.2 needs here: clients without TLS 1.3 cannot connect; \
-             give an RSA certificate if there are such clients"
-        );
-    }
-    let chain = tls.chain.clone();
-    let Some(first) = first_to_expire(&chain).cloned() else {
-        return;
-    };
-    metrics().certificate_expires(CERTIFICATE_KEY, first.not_after.as_second());
-    let stopping = lifecycle.stopping();
-    lifecycle.runtime().spawn(async move {
-        let mut daily = tokio::time::interval(DAY);
-        while stopping.run_until_cancelled(daily.tick()).await.is_some() {
-            for certificate in &chain {
-                warn_of(certificate, Timestamp::now());
-            }
-        }
-    });
-}
-
 pub(crate) fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificate> {
     chain.iter().min_by_key(|certificate| certificate.not_after)
-}
-
-fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
-    let Some(days) = days_left(certificate.not_after, now) else {
-        return;
-    };
-    let (subject, expiry) = (&certificate.subject, certificate.not_after);
-    if days < 0 {
-        tracing::error!(
-            code = %Code::CertificateExpiry, %subject, %expiry,
-            "a certificate in `{CERTIFICATE_KEY}` has expired: clients do not connect any more; renew it and restart the broker (BOSH: \
-             `tls.certificate` of the job, then deploy)"
-        );
-    } else {
-        tracing::warn!(
-            code = %Code::CertificateExpiry, %subject, %expiry, days,
-            "a certificate in `{CERTIFICATE_KEY}` expires soon; renew it and restart the broker (BOSH: `tls.certificate` of the job, then deploy)"
-        );
-    }
 }
 
 /// Reads certificate and key as a start does, for the doctor.
@@ -117,7 +72,7 @@ pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
             let (subject, day) = (&first.subject, day(first.not_after));
             if days_left(first.not_after, now).is_some() {
                 let came = format!("the certificate of `{subject}` in `{file}` ends on {day}");
-                let remedy = "put a new chain into that file, and restart the broker";
+                let remedy = "put a new chain into that file";
                 let (code, key) = (Code::CertificateExpiry, Some(CERTIFICATE_KEY));
                 let finding = Finding::tried(code, key, tried(files), came, remedy).warning();
                 chart.found(Probe::Certificate, None, finding);

@@ -178,7 +178,7 @@ async fn check_what_runs(
             findings.not_checked.push(text);
         }
         findings.not_checked.extend([
-            "adapter, certificate and key, which are on another machine",
+            "adapter, certificate, key and secrets outside the file, which are on another machine",
             "Director, Cloud Controller, UAA and CredHub",
         ]);
         return;

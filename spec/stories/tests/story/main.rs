@@ -54,12 +54,14 @@
 //! | `differences` | the bugs of the Go broker |
 //! | `hostile_clients` | malicious clients |
 //! | `audit` | the audit lines of changes |
+//! | `certificate_reload` | the broker's certificate changes while it serves |
 //! | `tls` | certificates of the wrong kind, expired ones, and those of another owner |
 //! | `documents` | the documents |
 //! | `guide` | the operators' guide |
 //! | `tutorial`, `skeletons` | the tutorial, and the adapters of `odb-adapter new` |
 //! | `secure_manifests` | the service has secrets |
 //! | `secrets` | no secret leaks |
+//! | `secrets_outside` | secrets in files and environment variables |
 //! | `metrics`, `telemetry` | the metrics, and the telemetry |
 
 #![cfg(test)]
@@ -72,6 +74,7 @@ mod bad_adapters;
 mod bad_requests;
 mod bindings;
 mod cancelling;
+mod certificate_reload;
 mod check;
 mod cloud_controller_access;
 mod cut_short;
@@ -130,6 +133,7 @@ mod resumption;
 mod rules;
 mod runs;
 mod secrets;
+mod secrets_outside;
 mod secure_manifests;
 mod service_metrics;
 mod shutdown;

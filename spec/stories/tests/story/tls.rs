@@ -15,7 +15,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, ServerName};
 use serde_json::Value;
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
     TIMEOUT,
@@ -23,14 +23,14 @@ use crate::{
 };
 
 /// An authority of the test's own, and a certificate of the broker signed by it.
-struct Own {
+pub(crate) struct Own {
     authority: CertificateDer<'static>,
     authority_pem: String,
 }
 
 impl Own {
     /// Writes certificate, chain and key beside the configuration. The times are years, months and days.
-    fn write(
+    pub(crate) fn write(
         foundation: &Foundation,
         kind: &'static SignatureAlgorithm,
         until: (i32, u8, u8),
@@ -62,13 +62,23 @@ impl Own {
         }
     }
 
-    /// Connects to the broker with one TLS configuration, and returns the version and the application protocol.
+    /// Connects to the broker with one TLS configuration, and returns the application protocol.
     async fn handshake(
         &self,
         foundation: &Foundation,
         version: &'static SupportedProtocolVersion,
         suites: Vec<SupportedCipherSuite>,
     ) -> Result<Option<Vec<u8>>, std::io::Error> {
+        let stream = self.connect(foundation, version, suites).await?;
+        Ok(stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec))
+    }
+
+    pub(crate) async fn connect(
+        &self,
+        foundation: &Foundation,
+        version: &'static SupportedProtocolVersion,
+        suites: Vec<SupportedCipherSuite>,
+    ) -> Result<TlsStream<TcpStream>, std::io::Error> {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.clone()).unwrap();
         let mut provider = aws_lc_rs::default_provider();
@@ -85,8 +95,7 @@ impl Own {
         let address: IpAddr = host.parse().unwrap();
         let tcp = TcpStream::connect((address, port)).await?;
         let connector = TlsConnector::from(Arc::new(config));
-        let stream = connector.connect(ServerName::from(address), tcp).await?;
-        Ok(stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec))
+        connector.connect(ServerName::from(address), tcp).await
     }
 }
 
@@ -103,12 +112,16 @@ async fn start(foundation: &Foundation) -> Process {
     broker
 }
 
-fn serve(foundation: &Foundation, configuration: &Path, environment: &[(&str, &str)]) -> Process {
+pub(crate) fn serve(
+    foundation: &Foundation,
+    configuration: &Path,
+    environment: &[(&str, &str)],
+) -> Process {
     let file = configuration.display().to_string();
     foundation.broker_process_in(&["serve", "--config", &file], environment)
 }
 
-async fn listens(broker: &mut Process) {
+pub(crate) async fn listens(broker: &mut Process) {
     eventually("the broker listens", TIMEOUT, async || {
         assert!(broker.is_running(), "it has ended: {}", everything(broker));
         let said = broker.output();
