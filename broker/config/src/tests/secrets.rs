@@ -121,7 +121,7 @@ fn a_file_that_cannot_be_used_is_refused_and_neither_content_nor_path_is_shown()
     assert_eq!(with(b"\n"), "names an empty file");
     assert_eq!(with(b"hunter2\xff"), "names a file that is not UTF-8");
     let too_large = "names a file of more than 64 KiB";
-    assert_eq!(with(&[b'x'; (64 << 10) + 1]), too_large);
+    assert_eq!(with(&vec![b'x'; (64 << 10) + 1]), too_large);
     let folder_path = folder.path().display().to_string();
     assert_eq!(refused(&folder_path), "does not name a regular file");
     let missing = "names a file that does not exist";
