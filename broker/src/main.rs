@@ -15,7 +15,7 @@ use std::{
 };
 
 use odb_api_types::code::Code;
-use odb_clients::http::observe_calls;
+use odb_clients::http::{observe_calls, trace::register_traces};
 use odb_config::{Config, LoadError};
 use odb_core::{metrics, operations::Lifecycle};
 use odb_engine_bosh::adapter::{end_all_orphans, start_watchdog, watch, watch_for_orphans};
@@ -28,7 +28,9 @@ use on_demand_broker::{
         start::{self, Parts},
     },
     private_memory::keep_memory_private,
-    telemetry::{LogFilter, LogFormat, LogStream, start_log},
+    telemetry::{
+        LogFilter, LogFormat, LogStream, RegisteredSpans, start_log, start_log_and_traces,
+    },
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -40,7 +42,7 @@ use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 
 const MOST_WORKERS: usize = 4;
 
-/// How long after the end of its grace period the process may hang on to its threads.
+/// How long after the end of its grace period the process may hang on to its threads, and then export its last spans.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 const STANDARD_INPUT: &str = "-";
@@ -70,13 +72,18 @@ fn main() -> ExitCode {
 
 fn serve_until_stopped(config: &Path, filter: &LogFilter, is_private: io::Result<()>) -> ExitCode {
     let format = log_format(&io::stdout());
-    start_log(LogStream::Stdout, format, filter);
+    let exporter = start_log_and_traces(LogStream::Stdout, format, filter);
+    register_traces(&RegisteredSpans);
     if let Err(error) = is_private {
         tracing::warn!(error = %Chain(&error), "other processes of this user can read the broker's memory");
     }
     start_watchdog(&[WATCHDOG]);
     watch_for_orphans();
-    match load(config).and_then(|loaded| serve(config, loaded)) {
+    let served = load(config).and_then(|loaded| serve(config, loaded));
+    if let (Some(exporter), Ok(Ended::InGoodOrder)) = (exporter, &served) {
+        exporter.flush(SHUTDOWN_GRACE);
+    }
+    match served {
         Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
         Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
         Err(Fatal) => ExitCode::FAILURE,

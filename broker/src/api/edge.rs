@@ -11,15 +11,18 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     http::{
         ConnectionType, StatusCode,
-        header::{self, HeaderName, HeaderValue},
+        header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     middleware::Next,
     web::{self, Data},
 };
 use odb_api_types::{code::Code, ids::RequestId};
-use odb_clients::http::Deadline;
+use odb_clients::http::{
+    Deadline,
+    trace::{self, SPANS, Traceparent},
+};
 use odb_core::{metrics, operations::RequestContext};
-use tracing::Instrument;
+use tracing::{Instrument, Span, field};
 
 use super::{
     AppState,
@@ -32,6 +35,8 @@ use super::{
 };
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The first of these headers that is not empty correlates our log with that of the client.
 const CORRELATION: &[&str] = &[
@@ -86,16 +91,25 @@ pub(super) async fn attend(
     let path = bounded(request.path(), LOGGED);
     let is_health = request.path() == endpoints::HEALTH;
     let is_for_operators = request.path().starts_with(management::OWN);
-    let span = tracing::info_span!(
-        "request",
-        request.id = %id,
-        instance.id = instance_of(&path),
-        binding.id = binding_of(&path),
-        correlation.id = bounded(correlation, LOGGED),
-        request.identity = bounded(text(identity.as_ref()).unwrap_or_default(), LOGGED),
-        originator.platform = originator.platform,
-        originator.user = originator.user,
-    );
+    // A load balancer asks every few seconds whether we are well.
+    let exported = if is_health {
+        Span::none()
+    } else {
+        exported_span(&request, &id, instance_of(&path))
+    };
+    let (span, trace) = trace::entered(&exported, traceparent(request.headers()), || {
+        tracing::info_span!(
+            "request",
+            request.id = %id,
+            instance.id = instance_of(&path),
+            binding.id = binding_of(&path),
+            correlation.id = bounded(correlation, LOGGED),
+            request.identity = bounded(text(identity.as_ref()).unwrap_or_default(), LOGGED),
+            originator.platform = originator.platform,
+            originator.user = originator.user,
+            trace.id = field::Empty,
+        )
+    });
     let summarized = unauthenticated::mark(&request);
     let audit = AuditEntry::of(
         &method,
@@ -125,7 +139,7 @@ pub(super) async fn attend(
         }
         if is_for_operators {
             let (request, answer) = response.into_parts();
-            response = ServiceResponse::new(request, add_operator_details(answer, &id));
+            response = ServiceResponse::new(request, add_operator_details(answer, &id, trace));
         }
         if let Some(identity) = identity {
             response.headers_mut().insert(REQUEST_IDENTITY, identity);
@@ -137,7 +151,11 @@ pub(super) async fn attend(
         if let Some(audit) = audit {
             audit.close(response.status());
         }
-        // A load balancer asks every few seconds whether we are well.
+        let status = response.status();
+        exported.record("http.response.status_code", status.as_u16());
+        if status.is_server_error() {
+            exported.record("otel.status_code", "ERROR");
+        }
         if is_health || summarized.is_set() {
             return Ok(response);
         }
@@ -157,6 +175,31 @@ pub(super) async fn attend(
     }
     .instrument(span)
     .await
+}
+
+/// The span of a request in its trace: no query, no header and no body.
+fn exported_span(request: &ServiceRequest, id: &RequestId, instance: &str) -> Span {
+    tracing::trace_span!(
+        target: SPANS,
+        "request",
+        otel.kind = "server",
+        otel.name = %format_args!(
+            "{} {}",
+            bounded(request.method().as_str(), METHOD_LOGGED),
+            request.match_pattern().as_deref().unwrap_or(NO_ROUTE)
+        ),
+        otel.status_code = field::Empty,
+        http.request.method = bounded(request.method().as_str(), METHOD_LOGGED),
+        http.route = request.match_pattern().as_deref().unwrap_or(NO_ROUTE),
+        http.response.status_code = field::Empty,
+        request.id = %id,
+        instance.id = instance,
+    )
+}
+
+/// The caller's span. An invalid one is ignored.
+fn traceparent(headers: &HeaderMap) -> Option<Traceparent> {
+    text(headers.get(TRACEPARENT))?.parse().ok()
 }
 
 /// Counts a request under its route's template, its method and the status of its answer. The outermost layer, so that

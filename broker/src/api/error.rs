@@ -11,6 +11,7 @@ use actix_web::{
     },
 };
 use odb_api_types::{code::Code, ids::RequestId};
+use odb_clients::http::trace::Traceparent;
 use odb_redaction::{Chain, redact};
 use serde_json::{Map, Value};
 
@@ -201,11 +202,12 @@ struct ErrorBody {
     members: Map<String, Value>,
 }
 
-/// Adds to an error answer what operators and errands need: the code, and the id of the log lines. Platforms do not get
+/// Adds to an error answer what operators and errands need: the code, and the ids of the log lines and of the trace. Platforms do not get
 /// it.
 pub(super) fn add_operator_details(
     mut response: HttpResponse,
     request: &RequestId,
+    trace: Option<Traceparent>,
 ) -> HttpResponse {
     let body = response.extensions_mut().remove::<ErrorBody>();
     let Some(ErrorBody { code, mut members }) = body else {
@@ -213,5 +215,8 @@ pub(super) fn add_operator_details(
     };
     members.insert("code".to_owned(), Value::from(code.to_string()));
     members.insert("request_id".to_owned(), Value::from(request.as_str()));
+    if let Some(trace) = trace {
+        members.insert("trace_id".to_owned(), Value::from(trace.trace_id()));
+    }
     response.set_body(BoxBody::new(Value::from(members).to_string()))
 }

@@ -1,9 +1,13 @@
-//! The log for the operator: JSON lines; text where a person sits at a terminal.
+//! The log for the operator: JSON lines; text where a person sits at a terminal. The traces, if they are exported.
 
 mod json_lines;
+#[cfg_attr(not(feature = "otlp"), path = "without_otlp.rs")]
+mod otlp;
+mod traces;
 
 use std::{io, str::FromStr};
 
+use odb_clients::http::trace::SPANS;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     fmt::{self, writer::BoxMakeWriter},
@@ -12,6 +16,8 @@ use tracing_subscriber::{
 };
 
 use json_lines::JsonLines;
+pub use otlp::{Exporter, start_log_and_traces};
+pub use traces::RegisteredSpans;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
@@ -56,16 +62,14 @@ impl FromStr for LogFilter {
                 targets.with_target(target, level)
             };
         }
-        Ok(Self(targets))
+        // Exported spans are no part of the log: where nothing exports them, they are off.
+        Ok(Self(targets.with_target(SPANS, LevelFilter::OFF)))
     }
 }
 
 /// Starts logging for the process. A second call changes nothing.
 pub fn start_log(stream: LogStream, format: LogFormat, filter: &LogFilter) {
-    let writer = match stream {
-        LogStream::Stdout => BoxMakeWriter::new(io::stdout),
-        LogStream::Stderr => BoxMakeWriter::new(io::stderr),
-    };
+    let writer = writer(stream);
     let registry = tracing_subscriber::registry().with(filter.0.clone());
     let started = match format {
         LogFormat::Json => registry.with(JsonLines::new(writer)).try_init(),
@@ -73,6 +77,13 @@ pub fn start_log(stream: LogStream, format: LogFormat, filter: &LogFilter) {
     };
     // Only tests start a log twice; the first one stays.
     drop(started);
+}
+
+fn writer(stream: LogStream) -> BoxMakeWriter {
+    match stream {
+        LogStream::Stdout => BoxMakeWriter::new(io::stdout),
+        LogStream::Stderr => BoxMakeWriter::new(io::stderr),
+    }
 }
 
 #[cfg(test)]

@@ -8,14 +8,17 @@ use tokio::{
     sync::Semaphore,
     time::{Instant, sleep, timeout_at},
 };
-use tracing::{debug, warn};
+use tracing::{Instrument, debug, warn};
 use url::{Host, Url};
 
 use crate::service_error::is_of_gateway;
 
 use super::{
-    Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeError, Limits, Repeat,
-    Request, Response, Service, TransportError, Trust, error::tls_error, observer::observer,
+    Attempt, AttemptOutcome, Break, Call, ClientError, Deadline, Departure, HandshakeError, Limits,
+    Repeat, Request, Response, Service, TransportError, Trust,
+    error::tls_error,
+    observer::observer,
+    trace::{self, TRACEPARENT, Traceparent},
 };
 
 /// Idle connections are closed before the server's own limit, so that few requests meet a closing connection.
@@ -36,6 +39,7 @@ pub struct HttpClient {
     turns: Arc<Semaphore>,
     limits: Arc<Limits>,
     service: Option<Service>,
+    is_silent: bool,
 }
 
 impl HttpClient {
@@ -52,6 +56,7 @@ impl HttpClient {
             turns: Arc::new(Semaphore::new(CONNECTIONS)),
             limits: Arc::new(limits),
             service: None,
+            is_silent: false,
         })
     }
 
@@ -60,6 +65,15 @@ impl HttpClient {
     pub(crate) fn of(self, service: Service) -> Self {
         Self {
             service: Some(service),
+            ..self
+        }
+    }
+
+    /// The same without log lines, for a caller that reports failures itself.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        Self {
+            is_silent: true,
             ..self
         }
     }
@@ -82,12 +96,14 @@ impl HttpClient {
         let mut sent = None;
         loop {
             let started = Instant::now();
-            let outcome = self.attempt(call, request).await;
+            let outcome = self.attempt(call, request, attempt).await;
             let taken = started.elapsed();
             let pause = pauses.next().filter(|pause| {
                 may_repeat(request.repeat, &outcome) && *pause < call.deadline.remaining()
             });
-            report(request, &outcome, taken, attempt, pause);
+            if !self.is_silent {
+                report(request, &outcome, taken, attempt, pause);
+            }
             if let (Some(service), Some(observer)) = (self.service, observer()) {
                 observer.observe(&Attempt {
                     service,
@@ -109,7 +125,12 @@ impl HttpClient {
         }
     }
 
-    async fn attempt(&self, call: &Call, request: &Request) -> Result<Response, TransportError> {
+    async fn attempt(
+        &self,
+        call: &Call,
+        request: &Request,
+        attempt: usize,
+    ) -> Result<Response, TransportError> {
         if call.deadline.has_passed() {
             return Err(TransportError::OutOfTime { sent: false });
         }
@@ -118,16 +139,43 @@ impl HttpClient {
         };
         let end = call.deadline.within(self.limits.attempt);
         // Boxed: every request and every reconciler that waits for anything else has room for this future in its own.
-        match timeout_at(end.instant(), Box::pin(self.exchange(request))).await {
-            Ok(outcome) => outcome,
-            Err(_) if call.deadline.has_passed() => Err(TransportError::OutOfTime { sent: true }),
-            Err(_) => Err(TransportError::TooSlow {
+        let exchange = Box::pin(self.traced_exchange(request, attempt, end));
+        match exchange.await {
+            Some(outcome) => outcome,
+            None if call.deadline.has_passed() => Err(TransportError::OutOfTime { sent: true }),
+            None => Err(TransportError::TooSlow {
                 limit_ms: self.limits.attempt.as_millis(),
             }),
         }
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Response, TransportError> {
+    /// `None` after `end`. A call of a service has a span, and is part of its trace.
+    async fn traced_exchange(
+        &self,
+        request: &Request,
+        attempt: usize,
+        end: Deadline,
+    ) -> Option<Result<Response, TransportError>> {
+        let Some(service) = self.service else {
+            return timeout_at(end.instant(), self.exchange(request, None))
+                .await
+                .ok();
+        };
+        let span = trace::of_attempt(service, request, attempt);
+        let exchange = self.exchange(request, trace::traceparent(&span));
+        let outcome = timeout_at(end.instant(), exchange)
+            .instrument(span.clone())
+            .await
+            .ok();
+        trace::note_outcome(&span, outcome.as_ref());
+        outcome
+    }
+
+    async fn exchange(
+        &self,
+        request: &Request,
+        parent: Option<Traceparent>,
+    ) -> Result<Response, TransportError> {
         if let (Some(service), Some(observer)) = (self.service, observer()) {
             observer.depart(&Departure {
                 service,
@@ -135,10 +183,14 @@ impl HttpClient {
                 url: &request.url,
             });
         }
+        let mut headers = request.headers.clone();
+        if let Some(parent) = parent {
+            headers.insert(TRACEPARENT, parent.header());
+        }
         let mut response = self
             .client_for(&request.url)
             .request(request.method.clone(), request.url.clone())
-            .headers(request.headers.clone())
+            .headers(headers)
             .body(request.body.clone())
             .send()
             .await

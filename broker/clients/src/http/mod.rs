@@ -6,6 +6,7 @@
 //!   of its own limit and the remaining time.
 //! - [`HttpClient`]: sends one [`Request`], with retries if they are safe; returns any [`Response`].
 //! - [`Observer`]: is notified of every attempt, for metrics and logs.
+//! - [`trace`]: the span of every attempt, and the trace that it belongs to.
 //!
 //! Redirects are never followed: at the Director they are part of its protocol, at other servers they are an unexpected
 //! answer. Proxies are taken from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), but never used for
@@ -20,6 +21,7 @@ mod error;
 mod observer;
 mod request;
 mod response;
+pub mod trace;
 mod trust;
 
 pub use address::check_address;

@@ -18,6 +18,7 @@ use odb_adapter_sdk::protocol::{
     ManifestText, PlanSchemas, Subcommand,
 };
 use odb_api_types::code::Code;
+use odb_clients::http::trace::{self, SPANS};
 use odb_config::{AdapterForm, Offering, Plan, Timings};
 use odb_core::{
     metrics::{AdapterOutcome, metrics},
@@ -32,6 +33,7 @@ use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
 };
+use tracing::{Instrument, Span, field};
 
 pub use odb_process::{Stream, end_all_orphans, watch};
 pub use process::{start_watchdog, watch_for_orphans};
@@ -174,6 +176,7 @@ impl ServiceAdapter {
             call,
             arguments: Vec::new(),
             stdin: None,
+            parent: None,
         };
         match self.form {
             AdapterForm::Stdin => {
@@ -188,14 +191,25 @@ impl ServiceAdapter {
         };
         counted.run();
         let deadline = deadline.min(Instant::now() + self.limit);
-        let ended = process::run(
+        let span = trace::attached(tracing::trace_span!(
+            target: SPANS,
+            "adapter",
+            otel.kind = "internal",
+            otel.name = %format_args!("adapter {call}"),
+            otel.status_code = field::Empty,
+            adapter.call = %call,
+            process.exit.code = field::Empty,
+        ));
+        adapter_request.parent = trace::traceparent(&span);
+        let run = process::run(
             &self.program,
             adapter_request,
             &self.environment,
             self.ceilings,
             deadline,
-        )
-        .await;
+        );
+        let ended = run.instrument(span.clone()).await;
+        note_end(&span, &ended);
         let duration_ms = u64::try_from(counted.elapsed().as_millis()).unwrap_or(u64::MAX);
         counted.ended(outcome(&ended));
         match ended? {
@@ -205,6 +219,16 @@ impl ServiceAdapter {
             }
             ended => Err(AdapterError::failed(call, ended)),
         }
+    }
+}
+
+fn note_end(span: &Span, ended: &Result<Ended, AdapterError>) {
+    let code = ended.as_ref().ok().and_then(|ended| ended.status.code());
+    if let Some(code) = code {
+        span.record("process.exit.code", code);
+    }
+    if code != Some(0) {
+        span.record("otel.status_code", "ERROR");
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use odb_adapter_sdk::protocol::Subcommand;
+use odb_clients::http::trace::Traceparent;
 use odb_core::metrics::metrics;
 use odb_process::{
     Capture, ChildProcess, Event, Lines, Orphans, Outcome, ProcessError, Stream, adopt_orphans,
@@ -23,6 +24,9 @@ const MAX_STDERR: usize = 64 * 1024 * 1024;
 
 /// The longest line of stderr that reaches the log in one piece.
 const MAX_LINE: usize = 4 * 1024;
+
+/// The variable for an adapter's parent in a trace (`spec/contracts/adapter-protocol.md` §1.2).
+const TRACEPARENT: &str = "TRACEPARENT";
 
 /// How long processes that the adapter has started may hold on to its output.
 const LINGER: Duration = Duration::from_secs(1);
@@ -48,6 +52,8 @@ pub(super) struct Request {
     pub(super) arguments: Vec<String>,
     /// The input on stdin; empty if `None`.
     pub(super) stdin: Option<Vec<u8>>,
+    /// Its span in a trace, which the adapter may continue.
+    pub(super) parent: Option<Traceparent>,
 }
 
 /// Runs `program` with the input, reads its output, and ends it by `deadline`. If the future is dropped, it kills the
@@ -77,6 +83,9 @@ pub(super) async fn run(
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir("/");
+    if let Some(parent) = request.parent {
+        command.env(TRACEPARENT, parent.to_string());
+    }
     let (cancel, _caller) = match io::pipe() {
         Ok(pipe) => pipe,
         Err(source) => return Err(start.failed(source)),

@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::{ids::PlanId, kind::OperationKind};
 use odb_clients::{
     director::{ContextId, Deployment, SubmitError, Task, TaskId},
-    http::StatusCode,
+    http::{StatusCode, trace},
 };
 use odb_core::engine::{Deleted, Deletion, Order, Origin, Started};
 use odb_redaction::Chain;
@@ -165,6 +165,7 @@ async fn cut_short(
     );
     let mut operation = Operation {
         begun: Begun::Here,
+        trace: trace::current(),
         ..Operation::new(&order.instance, record, stored)
     };
     let started = operation.answer(None);

@@ -23,7 +23,7 @@ use odb_clients::{
         ConfigId, ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector,
         SubmitError, TaskId,
     },
-    http::{Call, Deadline, StatusCode},
+    http::{Call, Deadline, StatusCode, trace},
 };
 use odb_config::Timings;
 use odb_core::{
@@ -68,6 +68,7 @@ pub(crate) async fn submit_order(
     };
     let mut operation = Operation {
         begun: Begun::Here,
+        trace: trace::current(),
         client: client.clone(),
         ..Operation::new(&order.instance, record.clone(), stored)
     };

@@ -9,12 +9,12 @@ use odb_api_types::management::{StageState, StageStatus};
 use odb_clients::{
     ServiceError,
     director::{SubmitError, TaskId, TaskState},
-    http::StatusCode,
+    http::{StatusCode, trace},
 };
 use odb_core::metrics::{OperationOrigin, Queue, metrics};
 use odb_redaction::Chain;
 use tokio::sync::watch;
-use tracing::Instrument;
+use tracing::{Instrument, Span, field};
 
 use crate::{
     Upstreams,
@@ -28,6 +28,7 @@ use crate::{
         next_step::{Previous, Progress, Stage, Step, TaskKind, TaskOutcome, next_step},
         observer::Observer,
         operation::{self, Begun, Context, Operation, Retrier, Snapshot, SnapshotState},
+        spans,
         stopping::{Repeats, is_over},
     },
     records::operation_details::{self, StepLog},
@@ -52,6 +53,8 @@ pub(crate) struct Reconciler {
     pub(super) history: History,
     /// While a task is followed that is to be cancelled.
     pub(super) repeats: Option<Repeats>,
+    /// The latest stage in the trace.
+    stage_span: Option<(usize, Span)>,
 }
 
 /// How an operation ends that does not fail.
@@ -107,6 +110,7 @@ impl Reconciler {
             surveyed: false,
             history: History::default(),
             repeats: None,
+            stage_span: None,
         }
     }
 
@@ -116,19 +120,23 @@ impl Reconciler {
     /// There is one for each operation in progress, for hours, so state that is short-lived is on the heap.
     pub(crate) fn run(self) -> impl Future<Output = ()> + Send {
         let operation = &self.context.operation;
-        let span = tracing::info_span!(
-            "reconciler",
-            request.id = %operation.record.request,
-            operation.id = %operation.record.request,
-            instance.id = %operation.instance,
-            operation = %operation.kind(),
-        );
+        let exported = spans::of_operation(operation);
+        let (span, _) = trace::entered(&exported, operation.trace, || {
+            tracing::info_span!(
+                "reconciler",
+                request.id = %operation.record.request,
+                operation.id = %operation.record.request,
+                instance.id = %operation.instance,
+                operation = %operation.kind(),
+                trace.id = field::Empty,
+            )
+        });
         // A reconciler that an async function owns is in its future twice.
         let mut reconciler = Box::new(self);
-        async move { reconciler.run_to_the_end().await }.instrument(span)
+        async move { reconciler.run_to_the_end(&exported).await }.instrument(span)
     }
 
-    async fn run_to_the_end(&mut self) {
+    async fn run_to_the_end(&mut self, exported: &Span) {
         tracing::info!("following the operation");
         let origin = match self.context.operation.begun {
             Begun::Here => OperationOrigin::Here,
@@ -144,7 +152,14 @@ impl Reconciler {
         let began = record.began.unwrap_or_else(Timestamp::now);
         let counted = metrics().follow_operation(record.operation, plan, origin, began);
         let driven = self.drive().await;
-        Box::pin(self.conclude(driven, &counted)).await;
+        self.stage_span = None;
+        if driven.is_err() {
+            exported.record("otel.status_code", "ERROR");
+        }
+        let concluding = Box::pin(self.conclude(driven, &counted));
+        concluding
+            .instrument(spans::of_step("record the outcome"))
+            .await;
     }
 
     async fn drive(&mut self) -> Result<End, OperationFailure> {
@@ -178,7 +193,9 @@ impl Reconciler {
                     if self.context.is_cancelled() {
                         Box::pin(self.cancel(task, stage)).await?;
                     } else {
-                        self.follow(task, stage).await?;
+                        let span = self.span_of(stage);
+                        span.record("bosh.task.id", task.number());
+                        self.follow(task, stage).instrument(span).await?;
                     }
                 }
                 Step::Start(_) if self.is_unconfirmed() => {
@@ -202,10 +219,14 @@ impl Reconciler {
                     Box::pin(self.survey()).await?;
                 }
                 Step::Start(stage) => {
-                    Box::pin(self.begin(stage, &tasks, &mut attempts)).await?;
+                    let span = self.span_of(stage);
+                    let begin = Box::pin(self.begin(stage, &tasks, &mut attempts));
+                    begin.instrument(span).await?;
                 }
                 Step::CleanUp => {
-                    Box::pin(self.clean_up()).await?;
+                    self.stage_span = None;
+                    let clean_up = Box::pin(self.clean_up());
+                    clean_up.instrument(spans::of_step("clean-up")).await?;
                     return Ok(End::Succeeded);
                 }
                 Step::Succeed => return Ok(End::Succeeded),
@@ -227,6 +248,19 @@ impl Reconciler {
                     }
                     return Err(Box::pin(self.operation_failure(task)).await);
                 }
+            }
+        }
+    }
+
+    /// One span for all looks and tasks of a stage.
+    fn span_of(&mut self, stage: usize) -> Span {
+        match &self.stage_span {
+            Some((current, span)) if *current == stage => span.clone(),
+            _ => {
+                // The previous one ends first.
+                self.stage_span = None;
+                let span = spans::of_stage(self.stages.get(stage));
+                self.stage_span.insert((stage, span)).1.clone()
             }
         }
     }

@@ -9,6 +9,7 @@
 //! | `stopping` | cancels tasks, and waits for requests that may still arrive |
 //! | `history` | what the Director's audit and the deployment show of an operation whose tasks are dropped |
 //! | `failure` | why an operation has failed; recording and publishing how it has ended |
+//! | `spans` | the spans of an operation in a trace |
 //! | `cleanup` | what to remove after a success, a delete, and an operation that was not submitted |
 
 pub(crate) mod cleanup;
@@ -19,6 +20,7 @@ pub(crate) mod narrative;
 pub(crate) mod next_step;
 pub(crate) mod observer;
 pub(crate) mod operation;
+mod spans;
 mod stopping;
 
 use std::{
@@ -222,6 +224,7 @@ impl Reconcilers {
         {
             operation.begun = entry.redirected();
             operation.client.clone_from(&entry.operation.client);
+            operation.trace = entry.operation.trace;
             let snapshot = entry.snapshot.borrow();
             operation.first_task = operation.first_task.or(snapshot.first_task);
             first.first_task = operation.first_task;

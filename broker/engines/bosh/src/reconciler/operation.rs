@@ -13,7 +13,7 @@ use odb_api_types::{
 use odb_clients::{
     ServiceError,
     director::{ConfigId, Deployment, DeploymentName, TaskId},
-    http::Call,
+    http::{Call, trace::Traceparent},
 };
 use odb_config::Timings;
 use odb_core::{engine::Started, user_message::UserMessage};
@@ -54,6 +54,8 @@ pub(crate) struct Operation {
     pub(crate) client: Option<InstanceClient>,
     /// The answer that the request got, for its identical repeat.
     pub(crate) started: Option<Started>,
+    /// The span of the request that ordered it, as far as this process knows it. A later process begins a new trace.
+    pub(crate) trace: Option<Traceparent>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,7 @@ impl Operation {
             begun: Begun::Elsewhere,
             client: None,
             started: None,
+            trace: None,
         }
     }
 
