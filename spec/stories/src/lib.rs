@@ -12,6 +12,7 @@
 //! | `platform`, `response`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | their clients |
 //! | `instances_api` | a source of instances without a Cloud Controller |
 //! | `stand_in` | a server in place of a broker |
+//! | `collector` | a collector of traces |
 //! | `api_document` | the answers that the broker's API documents allow |
 //! | `control` | fault injection and recorded calls |
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | the state of the upstreams and of the machine |
@@ -38,6 +39,7 @@ mod broker;
 mod broker_configuration;
 mod cf;
 mod cloud_controller;
+mod collector;
 mod conformance_suite;
 mod control;
 mod credhub;
@@ -73,6 +75,7 @@ pub use broker::{Broker, LogLine};
 pub use broker_configuration::BrokerConfiguration;
 pub use cf::{Cf, CfOutput};
 pub use cloud_controller::{CfOrder, CloudController};
+pub use collector::{Collector, ExportedSpan, SpanTree};
 pub use conformance_suite::{ConformanceSuite, SuiteRun};
 pub use control::{BrokerCall, Control, Fault, SetFault, TaskFault};
 pub use credhub::CredHub;

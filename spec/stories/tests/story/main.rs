@@ -63,6 +63,7 @@
 //! | `secrets` | no secret leaks |
 //! | `secrets_outside` | secrets in files and environment variables |
 //! | `metrics`, `telemetry` | the metrics, and the telemetry |
+//! | `metrics`, `telemetry`, `traces` | the metrics, the telemetry, and the traces |
 
 #![cfg(test)]
 
@@ -145,6 +146,7 @@ mod stuck;
 mod telemetry;
 mod template_redis;
 mod tls;
+mod traces;
 mod tutorial;
 mod unchanged_upgrades;
 mod upgrades;

@@ -25,7 +25,7 @@ const MAX_STDERR: usize = 64 * 1024 * 1024;
 /// The longest line of stderr that reaches the log in one piece.
 const MAX_LINE: usize = 4 * 1024;
 
-/// The variable for an adapter's parent in a trace (`spec/contracts/adapter-protocol.md` §1.2).
+/// The variable for an adapter's parent in a trace (`spec/contracts/adapter-protocol.md` §1.1).
 const TRACEPARENT: &str = "TRACEPARENT";
 
 /// How long processes that the adapter has started may hold on to its output.
