@@ -400,7 +400,7 @@ mod tests {
         let url = Url::parse("http://127.0.0.1:1").unwrap();
         let call = Call::within(Duration::from_secs(10));
         client
-            .attempt(&call, &Request::get(url))
+            .attempt(&call, &Request::get(url), 1)
             .await
             .err()
             .unwrap()

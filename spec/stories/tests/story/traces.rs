@@ -69,10 +69,13 @@ async fn an_order_is_the_trace_that_the_guide_shows_and_holds_no_secret() {
     let shown = guide.fences();
     let shown = shown.iter().find(|fence| fence.text.starts_with("PUT /v2"));
     let shown = SpanTree::read(&shown.expect("the guide shows a trace").text);
-    assert_eq!(SpanTree::of(&spans, CALLER), shown, "{spans:#?}");
+    // A token lives for many requests, and the event log of a task that has ended is not read.
+    let mut regular = spans.clone();
+    regular.retain(|span| !span.name().starts_with("uaa ") && !span.name().ends_with("/output"));
+    assert_eq!(SpanTree::of(&regular, CALLER), shown, "{spans:#?}");
 
     let span = |name: &str| spans.iter().find(|span| span.name() == name).unwrap();
-    let request = span("PUT /v2/service_instances/{instance_id}");
+    let request = span("PUT /v2/service_instances/{instance}");
     assert_eq!(
         request.attribute("instance.id").as_deref(),
         Some(&*instance)
