@@ -98,17 +98,7 @@ pub(super) async fn attend(
         exported_span(&request, &id, instance_of(&path))
     };
     let (span, trace) = trace::entered(&exported, traceparent(request.headers()), || {
-        tracing::info_span!(
-            "request",
-            request.id = %id,
-            instance.id = instance_of(&path),
-            binding.id = binding_of(&path),
-            correlation.id = bounded(correlation, LOGGED),
-            request.identity = bounded(text(identity.as_ref()).unwrap_or_default(), LOGGED),
-            originator.platform = originator.platform,
-            originator.user = originator.user,
-            trace.id = field::Empty,
-        )
+        log_span(&id, &path, correlation, identity.as_ref(), &originator)
     });
     let summarized = unauthenticated::mark(&request);
     let audit = AuditEntry::of(
@@ -151,11 +141,7 @@ pub(super) async fn attend(
         if let Some(audit) = audit {
             audit.close(response.status());
         }
-        let status = response.status();
-        exported.record("http.response.status_code", status.as_u16());
-        if status.is_server_error() {
-            exported.record("otel.status_code", "ERROR");
-        }
+        note_status(&exported, response.status());
         if is_health || summarized.is_set() {
             return Ok(response);
         }
@@ -175,6 +161,33 @@ pub(super) async fn attend(
     }
     .instrument(span)
     .await
+}
+
+fn log_span(
+    id: &RequestId,
+    path: &str,
+    correlation: &str,
+    identity: Option<&HeaderValue>,
+    originator: &Originator,
+) -> Span {
+    tracing::info_span!(
+        "request",
+        request.id = %id,
+        instance.id = instance_of(path),
+        binding.id = binding_of(path),
+        correlation.id = bounded(correlation, LOGGED),
+        request.identity = bounded(text(identity).unwrap_or_default(), LOGGED),
+        originator.platform = originator.platform,
+        originator.user = originator.user,
+        trace.id = field::Empty,
+    )
+}
+
+fn note_status(exported: &Span, status: StatusCode) {
+    exported.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        exported.record("otel.status_code", "ERROR");
+    }
 }
 
 /// The span of a request in its trace: no query, no header and no body.

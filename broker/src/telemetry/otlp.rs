@@ -130,6 +130,10 @@ pub fn start_log_and_traces(
     Some(exporter)
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the library reads the other variables of the standard itself, at the same time"
+)]
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
