@@ -62,7 +62,6 @@
 //! | `secure_manifests` | the service has secrets |
 //! | `secrets` | no secret leaks |
 //! | `secrets_outside` | secrets in files and environment variables |
-//! | `metrics`, `telemetry` | the metrics, and the telemetry |
 //! | `metrics`, `telemetry`, `traces` | the metrics, the telemetry, and the traces |
 
 #![cfg(test)]
