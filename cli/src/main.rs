@@ -13,6 +13,7 @@
 //! | `output` | tables, JSON and YAML |
 //! | `instance`, `rollout`, `orphan`, `broker`, `plan`, `watch` | the nouns |
 //! | `shell` | completions and man pages |
+//! | `typed` | commands to type next |
 
 mod arguments;
 mod broker;
@@ -26,6 +27,7 @@ mod output;
 mod plan;
 mod rollout;
 mod shell;
+mod typed;
 mod watch;
 
 use std::process::ExitCode;

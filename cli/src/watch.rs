@@ -1,7 +1,7 @@
 //! `odb watch`: the operations in progress, live.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, IsTerminal},
     time::Duration,
 };
@@ -9,7 +9,9 @@ use std::{
 use clap::Args;
 use jiff::Timestamp;
 use odb_api_types::management::{InventoryEntry, InventoryOperation, OperationState};
+use odb_clients::ServiceError;
 use odb_errand::{Console, ExitStatus};
+use odb_redaction::Chain;
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
@@ -75,7 +77,16 @@ impl Watch {
         let (mut before, mut drawn) = (Watching::new(), 0);
         loop {
             let request = async |broker: &Broker| list(&broker.api, &self.filter).await;
-            let (answers, _) = gather(brokers, console, request).await?;
+            let (answers, is_silent) = match gather(brokers, console, request).await {
+                Ok(gathered) => gathered,
+                Err(error) if is_transient(&error) => {
+                    console.log(Chain(error.as_ref()));
+                    (Vec::new(), true)
+                }
+                Err(error) => return Err(error),
+            };
+            let answered: BTreeSet<String> =
+                answers.iter().map(|(broker, _)| broker.clone()).collect();
             let entries: Vec<(String, InventoryEntry)> = answers
                 .into_iter()
                 .flat_map(|(broker, entries)| {
@@ -84,8 +95,13 @@ impl Watch {
                         .map(move |entry| (broker.clone(), entry))
                 })
                 .collect();
-            let now = in_progress(&entries);
+            let mut now = in_progress(&entries);
+            now.extend(kept(&before, &answered));
             if is_live {
+                if is_silent {
+                    // The page is drawn below the line about the broker.
+                    drawn = 0;
+                }
                 let text = page(&now, brokers.len() > 1, output);
                 // To the first line of the page before, and clear what is below.
                 let back = match drawn {
@@ -118,6 +134,22 @@ fn in_progress(entries: &[(String, InventoryEntry)]) -> Watching {
         Some((key, watched))
     });
     watched.collect()
+}
+
+/// Whether the next poll may succeed. A 404 without a code may be of a broker without the list, so it ends the watch.
+fn is_transient(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<ServiceError>();
+    error.is_some_and(ServiceError::is_transient)
+}
+
+/// The operations of the brokers that have not answered, as they were before.
+fn kept(before: &Watching, answered: &BTreeSet<String>) -> Watching {
+    let silent = before
+        .iter()
+        .filter(|((broker, _), _)| !answered.contains(broker));
+    silent
+        .map(|(key, watched)| (key.clone(), watched.clone()))
+        .collect()
 }
 
 fn page(now: &Watching, has_several: bool, output: &Output) -> String {
@@ -198,6 +230,10 @@ fn changes(
 
 #[cfg(test)]
 mod tests {
+    use odb_clients::{
+        FailureKind,
+        http::{Method, Service, StatusCode, TransportError},
+    };
     use serde_json::json;
 
     use super::*;
@@ -229,5 +265,37 @@ mod tests {
             changes(&now, &none, &[], false),
             ["cache: upgrade ended: the instance is gone"]
         );
+    }
+
+    #[test]
+    fn a_broker_that_does_not_answer_keeps_its_operations() {
+        let before = in_progress(&entries("in progress"));
+        let silent = kept(&before, &BTreeSet::new());
+        assert!(changes(&before, &silent, &[], true).is_empty());
+        let answered = BTreeSet::from(["live".to_owned()]);
+        assert!(kept(&before, &answered).is_empty());
+    }
+
+    #[test]
+    fn only_a_rejection_ends_the_watch() {
+        let too_slow = FailureKind::NoResponse {
+            source: TransportError::TooSlow { limit_ms: 1 },
+        };
+        let refused = |status| FailureKind::Refused {
+            status,
+            code: None,
+            name: String::new(),
+            description: String::new(),
+        };
+        for (kind, goes_on) in [
+            (too_slow, true),
+            (refused(StatusCode::BAD_GATEWAY), true),
+            (refused(StatusCode::UNAUTHORIZED), false),
+            (refused(StatusCode::NOT_FOUND), false),
+        ] {
+            let error = ServiceError::new(Service::BrokerManagementApi, Method::GET, "/x", kind);
+            let error = anyhow::Error::new(error).context("failed to get service instances");
+            assert_eq!(is_transient(&error), goes_on, "{error:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `odb context`: the brokers that the command line knows.
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, path::Path};
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
@@ -18,6 +18,8 @@ use crate::{
     names::unknown,
     output::{Output, Table},
 };
+
+const NO_PASSWORD: &str = "Give the password with --password-file FILE (`-` reads standard input)";
 
 /// Manage the brokers that the command line knows
 ///
@@ -58,27 +60,37 @@ pub(crate) enum ContextCommand {
 
 impl ContextCommand {
     pub(crate) fn run(&self, selection: &Selection, output: &Output) -> anyhow::Result<ExitStatus> {
-        let path = file::path(&selection.environment)?;
-        let mut file = ContextFile::load(&path)?;
+        let path = &file::path(&selection.environment)?;
         match self {
-            Self::List => {
-                list(&file, output)?;
-                return Ok(ExitStatus::Success);
+            Self::List => list(&ContextFile::load(path)?, output)?,
+            Self::Set { name } => {
+                // The file may change while somebody types the password: it is read again for the change.
+                let given = given(&ContextFile::load(path)?, name, selection)?;
+                change(path, |file| set(file, name, &given))?;
             }
-            Self::Set { name } => set(&mut file, name, selection)?,
-            Self::Use { name } => {
-                require(&file, name)?;
+            Self::Use { name } => change(path, |file| {
+                require(file, name)?;
                 file.current = Some(name.clone());
-            }
-            Self::Delete { name } => {
-                require(&file, name)?;
+                Ok(())
+            })?,
+            Self::Delete { name } => change(path, |file| {
+                require(file, name)?;
                 file.contexts.retain(|context| context.name != *name);
-                file.current = file.current.filter(|current| current != name);
-            }
+                file.current = file.current.take().filter(|current| current != name);
+                Ok(())
+            })?,
         }
-        file.save(&path)?;
         Ok(ExitStatus::Success)
     }
+}
+
+fn change(
+    path: &Path,
+    change: impl FnOnce(&mut ContextFile) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut file = ContextFile::load(path)?;
+    change(&mut file)?;
+    file.save(path)
 }
 
 fn require(file: &ContextFile, name: &str) -> anyhow::Result<()> {
@@ -110,32 +122,55 @@ fn list(file: &ContextFile, output: &Output) -> anyhow::Result<()> {
     output.print(&contexts.collect::<Vec<_>>(), &table)
 }
 
-fn set(file: &mut ContextFile, name: &str, selection: &Selection) -> anyhow::Result<()> {
-    let before = file.find(name).map(Settings::of).unwrap_or_default();
+/// The settings of the flags, with a password from a prompt where neither flags nor file have one.
+fn given(file: &ContextFile, name: &str, selection: &Selection) -> anyhow::Result<Settings> {
     let password = selection.password_file.as_ref().map(read_password);
-    let given = Settings {
+    let mut given = Settings {
         url: selection.url.clone(),
         username: selection.username.clone(),
         password: password.transpose()?,
         ca_cert: selection.ca_cert.clone(),
         skip_ssl_validation: selection.skip_ssl_validation,
     };
-    let is_moved = given.url.is_some() && given.url != before.url;
-    let settings = given.or(&before);
-    let url = settings.url.context("Give the address with --url URL")?;
+    let settings = completed(file, name, &given);
+    let (url, _) = required(&settings)?;
+    if settings.password.is_none() {
+        given.password = Some(prompted(&url)?);
+    }
+    Ok(given)
+}
+
+/// What is given, completed by the context of this name.
+fn completed(file: &ContextFile, name: &str, given: &Settings) -> Settings {
+    let mut before = file.find(name).map(Settings::of).unwrap_or_default();
+    // The password of one address is not for another.
+    if given.url.is_some() && given.url != before.url {
+        before.password = None;
+    }
+    given.or(&before)
+}
+
+/// The address and the user name of valid settings.
+fn required(settings: &Settings) -> anyhow::Result<(String, String)> {
+    let url = settings.url.clone();
+    let url = url.context("Give the address with --url URL")?;
     Address::of(&url).with_context(|| format!("`{url}` is not an address"))?;
-    let username = settings.username;
+    let username = settings.username.clone();
     let username = username.context("Give the user name with --username NAME")?;
     if let Some(certificates) = &settings.ca_cert {
         pem(certificates)?;
     }
-    // The password of one address is not for another.
-    let known = given.password.or(before.password.filter(|_| !is_moved));
+    Ok((url, username))
+}
+
+fn set(file: &mut ContextFile, name: &str, given: &Settings) -> anyhow::Result<()> {
+    let settings = completed(file, name, given);
+    let (url, username) = required(&settings)?;
     let stored = Stored {
         name: name.to_owned(),
-        password: known.map_or_else(|| prompted(&url), Ok)?,
         url,
         username,
+        password: settings.password.context(NO_PASSWORD)?,
         ca_cert: settings.ca_cert.map(absolute).transpose()?,
         skip_ssl_validation: settings.skip_ssl_validation,
     };
@@ -159,11 +194,100 @@ fn absolute(certificates: String) -> anyhow::Result<String> {
 
 fn prompted(url: &str) -> anyhow::Result<SecretString> {
     if !std::io::stdin().is_terminal() {
-        bail!("Give the password with --password-file FILE (`-` reads standard input)");
+        bail!(NO_PASSWORD);
     }
     let typed = rpassword::prompt_password(format!("Password for {url}: "))?;
     if typed.is_empty() {
         bail!("The password is empty");
     }
     Ok(typed.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    const URL: &str = "https://broker.example.com";
+
+    fn file() -> ContextFile {
+        ContextFile {
+            current: Some("live".to_owned()),
+            contexts: vec![Stored {
+                name: "live".to_owned(),
+                url: URL.to_owned(),
+                username: "broker".to_owned(),
+                password: "tiger".into(),
+                ca_cert: None,
+                skip_ssl_validation: true,
+            }],
+        }
+    }
+
+    fn url(url: &str) -> Settings {
+        Settings {
+            url: Some(url.to_owned()),
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_stays() {
+        let mut file = file();
+        let given = Settings {
+            username: Some("me".to_owned()),
+            ..url(URL)
+        };
+        set(&mut file, "live", &given).unwrap();
+        let live = file.find("live").unwrap();
+        assert_eq!((live.url.as_str(), live.username.as_str()), (URL, "me"));
+        assert_eq!(live.password.expose_secret(), "tiger");
+        assert!(live.skip_ssl_validation);
+    }
+
+    #[test]
+    fn another_address_takes_a_password_and_is_verified() {
+        let mut file = file();
+        let moved = url("https://other.example.com");
+        let error = set(&mut file, "live", &moved).unwrap_err();
+        assert_eq!(error.to_string(), NO_PASSWORD);
+        let complete = Settings {
+            password: Some("lion".into()),
+            ..moved
+        };
+        set(&mut file, "live", &complete).unwrap();
+        let live = file.find("live").unwrap();
+        assert_eq!(live.password.expose_secret(), "lion");
+        assert!(!live.skip_ssl_validation);
+    }
+
+    #[test]
+    fn a_change_is_of_the_file_as_it_is_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.yml");
+        file().save(&path).unwrap();
+        let selection = Selection {
+            username: Some("me".to_owned()),
+            ..Selection::default()
+        };
+        let given = given(&ContextFile::load(&path).unwrap(), "live", &selection).unwrap();
+        // Meanwhile another command rotates the password and adds a context.
+        let mut other = file();
+        other.contexts[0].password = "lion".into();
+        let test = Stored {
+            name: "test".to_owned(),
+            ..other.contexts[0].clone()
+        };
+        other.contexts.push(test);
+        other.save(&path).unwrap();
+
+        change(&path, |file| set(file, "live", &given)).unwrap();
+
+        let file = ContextFile::load(&path).unwrap();
+        assert_eq!(file.names().collect::<Vec<_>>(), ["live", "test"]);
+        let live = file.find("live").unwrap();
+        assert_eq!(live.password.expose_secret(), "lion");
+        assert_eq!(live.username, "me");
+    }
 }

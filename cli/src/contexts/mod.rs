@@ -19,7 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 pub(crate) use commands::ContextCommand;
 use file::{ContextFile, Stored};
 
-use crate::{environment::Environment, names::unknown};
+use crate::{environment::Environment, names::unknown, typed::Typed};
 
 /// Which broker, on every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -96,12 +96,27 @@ impl Selection {
         if self.all_contexts && named.is_empty() {
             bail!("There are no contexts. Add one with `odb context set NAME --url URL`");
         }
-        resolve(
-            &named,
-            &flags,
-            &Settings::of_environment(environment),
-            &file,
-        )
+        resolve(&named, &flags, &self.of_environment(), &file)
+    }
+
+    /// The settings of the environment, which may be of another broker than contexts that flags select.
+    fn of_environment(&self) -> Settings {
+        if self.all_contexts || !self.contexts.is_empty() {
+            return Settings::default();
+        }
+        Settings::of_environment(&self.environment)
+    }
+
+    /// Adds the flags that were given to a command.
+    pub(crate) fn repeat(&self, command: &mut Typed) {
+        command.values("--context", &self.contexts);
+        command.flag("--all-contexts", self.all_contexts);
+        command.values("--url", &self.url);
+        command.values("--username", &self.username);
+        let password = self.password_file.as_ref();
+        command.values("--password-file", password.map(|file| file.display()));
+        command.values("--ca-cert", &self.ca_cert);
+        command.flag("--skip-ssl-validation", self.skip_ssl_validation);
     }
 
     /// The broker of a command that changes one, or shows something of one.
@@ -125,14 +140,18 @@ impl Settings {
         }
     }
 
-    /// These, completed by `others`.
+    /// These, completed by `others`, whose certificate stays unverified only at the same address and with the same
+    /// authorities.
     fn or(&self, others: &Self) -> Self {
+        let is_moved = self.url.is_some() && self.url != others.url;
+        let is_changed = is_moved || self.ca_cert.is_some();
         Self {
             url: self.url.clone().or_else(|| others.url.clone()),
             username: self.username.clone().or_else(|| others.username.clone()),
             password: self.password.clone().or_else(|| others.password.clone()),
             ca_cert: self.ca_cert.clone().or_else(|| others.ca_cert.clone()),
-            skip_ssl_validation: self.skip_ssl_validation || others.skip_ssl_validation,
+            skip_ssl_validation: self.skip_ssl_validation
+                || (others.skip_ssl_validation && !is_changed),
         }
     }
 
@@ -157,7 +176,7 @@ fn resolve(
     let given = flags.or(environment);
     if named.len() > 1 && (given.url.is_some() || given.password.is_some()) {
         bail!(
-            "Several contexts and an address or password at once: unset ODB_URL and ODB_PASSWORD, and leave out --url and --password-file"
+            "Several contexts and an address or password at once: leave out --url and --password-file"
         );
     }
     let stored = |name: &str| {
@@ -334,7 +353,58 @@ mod tests {
             selected(&[], &Settings::default(), &complete).unwrap(),
             [row("https://other.example.com", "me", "mine")]
         );
-        assert!(selected(&["live", "test"], &Settings::default(), &complete).is_err());
+        assert!(selected(&["live", "test"], &complete, &Settings::default()).is_err());
+    }
+
+    #[test]
+    fn a_context_of_a_flag_wins_over_the_environment() {
+        let names = ["ODB_URL", "ODB_USERNAME", "ODB_PASSWORD", "ODB_CA_CERT"];
+        let variables = names.map(|name| (name.into(), "of-variable".into()));
+        let environment = Environment::of(variables.into_iter());
+        let of = |contexts: &[&str], all_contexts| {
+            let selection = Selection {
+                contexts: contexts.iter().map(|name| (*name).to_owned()).collect(),
+                all_contexts,
+                ..Selection::default()
+            };
+            let found = selection.within(environment.clone()).of_environment();
+            let password = found.password.is_some();
+            [
+                found.url.is_some(),
+                found.username.is_some(),
+                password,
+                found.ca_cert.is_some(),
+            ]
+        };
+        assert_eq!(of(&[], false), [true; 4]);
+        assert_eq!(of(&["live"], false), [false; 4]);
+        assert_eq!(of(&[], true), [false; 4]);
+    }
+
+    #[test]
+    fn verification_stays_off_only_for_the_same_address_and_authorities() {
+        let (here, there) = ("https://here.example.com", "https://there.example.com");
+        let before = Settings {
+            skip_ssl_validation: true,
+            ..settings(Some(here), None, None)
+        };
+        let with_authority = Settings {
+            ca_cert: Some("ca.pem".to_owned()),
+            ..Settings::default()
+        };
+        let with_both = Settings {
+            skip_ssl_validation: true,
+            ..with_authority.clone()
+        };
+        for (given, is_off) in [
+            (Settings::default(), true),
+            (settings(Some(here), Some("me"), None), true),
+            (settings(Some(there), None, None), false),
+            (with_authority, false),
+            (with_both, true),
+        ] {
+            assert_eq!(given.or(&before).skip_ssl_validation, is_off, "{given:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::change::follow;
 use crate::{
     names::{OfInstance, name, place},
     output::Output,
+    typed::quoted,
 };
 
 /// Delete the deployment, secrets and clients of a service instance
@@ -56,7 +57,10 @@ impl Delete {
         let typed = match &self.confirm {
             Some(typed) => typed.clone(),
             None if Audience::of_this_process() != Audience::Person => {
-                bail!("Nothing was deleted: confirm with --confirm {name}")
+                bail!(
+                    "Nothing was deleted: confirm with --confirm {}",
+                    quoted(name)
+                )
             }
             None => {
                 let prompt = format!(
@@ -108,11 +112,57 @@ impl Delete {
         }
         console.log(format_args!("{name} is deleted"));
         if entry.space_guid.is_some() {
-            console.log(format_args!(
-                "The platform still lists it in {}. Next: cf purge-service-instance {name}",
-                place(entry)
-            ));
+            for line in purge(entry) {
+                console.log(line);
+            }
         }
         Ok(ExitStatus::Success)
+    }
+}
+
+/// The commands that remove the platform's entry.
+fn purge(entry: &InventoryEntry) -> Vec<String> {
+    let listed = format!("The platform still lists it in {}.", place(entry));
+    let purge = format!("Next: cf purge-service-instance {}", quoted(name(entry)));
+    match (&entry.organization_name, &entry.space_name) {
+        (Some(organization), Some(space)) => {
+            let (organization, space) = (quoted(organization), quoted(space));
+            vec![
+                format!("{listed} Next: cf target -o {organization} -s {space}"),
+                purge,
+            ]
+        }
+        _ => vec![format!("{listed} {purge}")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn commands(space: Option<&str>) -> Vec<String> {
+        let entry = json!({
+            "service_instance_id": "i1", "name": "my cache", "deployment": "absent",
+            "owner": "this_broker", "organization_name": "acme", "space_name": space,
+            "space_guid": "s1",
+        });
+        purge(&serde_json::from_value(entry).unwrap())
+    }
+
+    #[test]
+    fn the_space_is_targeted_before_the_purge() {
+        assert_eq!(
+            commands(Some("it's live")),
+            [
+                r"The platform still lists it in acme/it's live. Next: cf target -o acme -s 'it'\''s live'",
+                "Next: cf purge-service-instance 'my cache'"
+            ]
+        );
+        assert_eq!(
+            commands(None),
+            ["The platform still lists it in acme/s1. Next: cf purge-service-instance 'my cache'"]
+        );
     }
 }

@@ -29,9 +29,16 @@ use crate::{
     contexts::{Selection, Target},
     names::{Filter, chosen, list},
     output::{Format, Output},
+    typed::Typed,
 };
 
 const ATTEMPTS: NonZeroUsize = NonZeroUsize::new(5).expect("five is above zero");
+
+// What flags are by default.
+const CANARIES: usize = 1;
+const MAX_IN_FLIGHT: NonZeroUsize = NonZeroUsize::new(5).expect("five is above zero");
+const MAX_FAILURES: FailureBudget = FailureBudget::Percent(10);
+const POLL_INTERVAL: u64 = 5;
 
 /// Upgrade or recreate many service instances, canaries first
 #[derive(Debug, Subcommand)]
@@ -122,13 +129,13 @@ struct FleetFlags {
     #[arg(long)]
     all: bool,
     /// Instances that go first; after a failed one no further instance starts.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = CANARIES)]
     canaries: usize,
     /// Operations at once.
-    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(long, value_name = "N", default_value_t = MAX_IN_FLIGHT)]
     max_in_flight: NonZeroUsize,
     /// Start no further instance when more than this many have failed: a number, or a percentage.
-    #[arg(long, value_name = "N|N%", default_value = "10%")]
+    #[arg(long, value_name = "N|N%", default_value_t = MAX_FAILURES)]
     max_failures: FailureBudget,
     /// Start the next instances only when the finished ones are healthy.
     #[arg(long)]
@@ -140,7 +147,7 @@ struct FleetFlags {
     #[arg(long, value_name = "SECONDS", requires = "health_gate")]
     health_timeout: Option<u32>,
     /// Seconds between two polls of an operation.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(long, value_name = "SECONDS", default_value_t = POLL_INTERVAL)]
     poll_interval: u64,
     #[command(flatten)]
     filter: Filter,
@@ -220,14 +227,6 @@ impl FleetFlags {
             .unless_stopped(self.ids(&target, dependencies))
             .await??;
         let kind = RunKind::from(self.kind);
-        let mut more = if kind == RunKind::Recreate {
-            " --kind recreate".to_owned()
-        } else {
-            String::new()
-        };
-        if self.all {
-            more += " --all";
-        }
         let view = View {
             output: if output.format == Format::Json {
                 OutputFormat::Json
@@ -235,13 +234,76 @@ impl FleetFlags {
                 OutputFormat::Text
             },
             is_verbose: self.verbose,
-            next: NextCommands {
-                begin: format!("odb rollout start{more}"),
-                resume: format!("odb rollout continue{more} --retry-failed"),
-            },
+            next: self.next(run, selection),
         };
         let fleet = self.fleet(run, ids, target, dependencies)?;
         Box::pin(roll_out(kind, fleet, view, dependencies)).await
+    }
+
+    /// The commands of this fleet that may follow, with the flags that were given.
+    fn next(&self, run: &RunSettings, selection: &Selection) -> NextCommands {
+        let command = |verb| {
+            let mut command = Typed::new(verb);
+            self.repeat(&mut command);
+            selection.repeat(&mut command);
+            command
+        };
+        let mut begin = command("odb rollout start");
+        begin.flag("--restart", !run.keeps_unfinished);
+        let begin = begin.into_text();
+        // A run over a part of the fleet is not recorded. A new one visits what is out of date or has failed.
+        let resume = if self.is_part() {
+            begin.clone()
+        } else {
+            let mut resume = command("odb rollout continue");
+            resume.flag("--retry-failed", true);
+            resume.into_text()
+        };
+        NextCommands { begin, resume }
+    }
+
+    fn is_part(&self) -> bool {
+        let filter = [
+            self.filter.plans(),
+            self.filter.organizations(),
+            self.filter.spaces(),
+        ];
+        filter.iter().any(|names| !names.is_empty())
+            || !self.instances.is_empty()
+            || !self.excluded.is_empty()
+    }
+
+    /// Adds the flags that are not as by default.
+    fn repeat(&self, command: &mut Typed) {
+        command.values(
+            "--kind",
+            (self.kind == Kind::Recreate).then_some("recreate"),
+        );
+        command.flag("--all", self.all);
+        let canaries = Some(self.canaries);
+        command.values("--canaries", canaries.filter(|it| *it != CANARIES));
+        let in_flight = Some(self.max_in_flight);
+        command.values(
+            "--max-in-flight",
+            in_flight.filter(|it| *it != MAX_IN_FLIGHT),
+        );
+        let failures = Some(self.max_failures);
+        command.values("--max-failures", failures.filter(|it| *it != MAX_FAILURES));
+        command.flag("--health-gate", self.health_gate);
+        command.values("--wave", self.wave);
+        command.values("--health-timeout", self.health_timeout);
+        let interval = Some(self.poll_interval);
+        command.values(
+            "--poll-interval",
+            interval.filter(|it| *it != POLL_INTERVAL),
+        );
+        command.values("--plan", self.filter.plans());
+        command.values("--org", self.filter.organizations());
+        command.values("--space", self.filter.spaces());
+        command.values("--instance", &self.instances);
+        command.values("--exclude", &self.excluded);
+        command.flag("--verbose", self.verbose);
+        command.values("--config", self.config.as_ref().map(|file| file.display()));
     }
 
     /// The ids of the named instances.
@@ -338,5 +400,68 @@ impl Stop {
             "Stopping the {kind} run: no further instance starts. Next: odb rollout status"
         ));
         Ok(ExitStatus::Success)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        fleet: FleetFlags,
+        #[command(flatten)]
+        selection: Selection,
+    }
+
+    /// The commands that follow a rollout with these flags.
+    fn next(flags: &[&str], keeps_unfinished: bool) -> [String; 2] {
+        let line = Line::try_parse_from([&["odb"][..], flags].concat()).unwrap();
+        let run = RunSettings {
+            keeps_unfinished,
+            ..RunSettings::default()
+        };
+        let next = line.fleet.next(&run, &line.selection);
+        [next.begin, next.resume]
+    }
+
+    #[test]
+    fn the_next_commands_have_no_flag_that_was_not_given() {
+        assert_eq!(
+            next(&[], true),
+            ["odb rollout start", "odb rollout continue --retry-failed"]
+        );
+        assert_eq!(
+            next(&["--all"], false),
+            [
+                "odb rollout start --all --restart",
+                "odb rollout continue --all --retry-failed"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_next_commands_have_all_flags_that_were_given() {
+        let flags = "--kind recreate --all --canaries 2 --max-in-flight 10 --max-failures 3 --health-gate --wave 4 \
+            --health-timeout 60 --poll-interval 1 --plan small --plan large --org acme --space live --instance cache \
+            --exclude orders --verbose --config errands.yml --context production \
+            --url https://broker.example.com --username me --password-file=- --ca-cert ca.pem --skip-ssl-validation";
+        let given: Vec<&str> = flags.split_whitespace().collect();
+        let flags = given.join(" ");
+        assert_eq!(
+            next(&given, true),
+            [
+                format!("odb rollout start {flags}"),
+                // A run over a part of the fleet cannot be continued.
+                format!("odb rollout start {flags}")
+            ]
+        );
+        assert_eq!(
+            next(&["--space", "my space", "--max-failures", "5%"], true)[0],
+            "odb rollout start --max-failures '5%' --space 'my space'"
+        );
     }
 }

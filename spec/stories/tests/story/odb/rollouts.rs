@@ -74,7 +74,9 @@ async fn an_unfinished_rollout_is_continued_or_replaced_and_a_running_one_is_sto
 
     let refused = odb.run(&start).await.expect_status(1);
     assert!(
-        refused.stderr.contains("odb rollout start --restart"),
+        refused
+            .stderr
+            .contains("odb rollout start --kind upgrade --restart"),
         "{refused:?}"
     );
     let go_on = ["rollout", "continue", "--all"];
