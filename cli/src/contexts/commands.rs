@@ -64,7 +64,7 @@ impl ContextCommand {
         match self {
             Self::List => list(&ContextFile::load(path)?, output)?,
             Self::Set { name } => {
-                // The file may change while somebody types the password: it is read again for the change.
+                // The file may change while the operator types the password: it is read again for the change.
                 let given = given(&ContextFile::load(path)?, name, selection)?;
                 change(path, |file| set(file, name, &given))?;
             }
