@@ -2,7 +2,7 @@
 //!
 //! The broker keeps the lease in the record of the run (`POST /mgmt/v1/runs/{id}/lease`).
 
-use std::{convert::Infallible, env, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use odb_api_types::{
     code::Code,
@@ -22,16 +22,12 @@ const RENEWAL: Duration = Duration::from_secs(20);
 
 /// The name of this process.
 pub(super) fn holder() -> Holder {
-    let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
-    let user = user.unwrap_or_default();
-    let host = rustix::system::uname();
-    let host = host.nodename().to_string_lossy().into_owned();
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
     let process = std::process::id();
-    let name = |user: &str, host: &str| format!("{user}@{host}, process {process}");
-    let user = if user.is_empty() { "unknown" } else { &user };
-    Holder::try_from(name(user, &host))
-        .or_else(|_| Holder::try_from(name("unknown", "unknown")))
-        .expect("a number and three words are a name")
+    Holder::try_from(format!("process {process} on {host}"))
+        .or_else(|_| Holder::try_from(format!("process {process}")))
+        .expect("a word and a number are a name")
 }
 
 /// Takes the lease of a run that is continued. `None` if the broker is older than leases.
@@ -63,13 +59,12 @@ pub(super) async fn keep(fleet: &FleetRun<'_>, id: RunId) -> Infallible {
                 stop("An operator stops this run: finishing the current step");
                 break;
             }
-            Ok(_) => {}
             Err(error) if is_lost(&error) => {
                 stop(&format!("This run stops: {}", error.reason()));
                 break;
             }
             // The broker may be away for some minutes, and may be older than leases after that.
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
     }
     std::future::pending().await

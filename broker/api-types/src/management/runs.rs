@@ -63,7 +63,7 @@ impl Run {
     }
 }
 
-/// The name of a process that carries out a run, as operators recognise it, such as `ada@jumpbox, process 4711`.
+/// The name of a process that carries out a run, as operators recognise it, such as `process 4711 on jumpbox`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Holder(String);

@@ -12,7 +12,7 @@ async fn a_run_that_another_process_carries_out_is_refused_and_can_be_stopped() 
         let file = fleet.file().with("/max_in_flight", json!(1));
         let running = fleet.errand(errand, &file).start();
         running.says("Waiting for operation").await;
-        let process = format!("process {}`", running.id());
+        let process = format!("process {} on ", running.id());
         let some = ["--instance", &fleet.instances[1]];
         for flags in [&[][..], &["--continue"], &some] {
             let refused = fleet.errand(errand, &file).with(flags).run().await;
