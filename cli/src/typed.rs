@@ -16,7 +16,7 @@ impl Typed {
 
     pub(crate) fn flag(&mut self, flag: &str, is_given: bool) {
         if is_given {
-            self.0 += &format!(" {flag}");
+            self.0.extend([" ", flag]);
         }
     }
 
@@ -25,8 +25,8 @@ impl Typed {
         for value in values {
             let value = value.to_string();
             // A value of its own would be read as a flag.
-            let separator = if value.starts_with('-') { '=' } else { ' ' };
-            self.0 += &format!(" {flag}{separator}{}", quoted(&value));
+            let separator = if value.starts_with('-') { "=" } else { " " };
+            self.0.extend([" ", flag, separator, &*quoted(&value)]);
         }
     }
 
