@@ -50,7 +50,7 @@ pub use console::{
     progress::Progress,
 };
 pub use fleet::{NextCommands, View, roll_out};
-pub use operation::{Seen, cancel_and_wait, follow_operation, operation_text};
+pub use operation::{cancel_and_wait, operation_result, operation_text};
 pub use orphans::{DeletionOrder, delete_orphans, orphan_rows};
 pub use process::{Dependencies, ExitStatus, Stopped, run, until_stopped};
 pub use register::RegisterBroker;

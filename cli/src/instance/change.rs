@@ -2,16 +2,17 @@
 
 use anyhow::{Context, bail};
 use clap::Args;
-use odb_api_types::management::{InventoryEntry, OperationState, OperationStatus, RunKind};
+use odb_api_types::management::{InventoryEntry, OperationStatus, RunKind};
 use odb_clients::http::StatusCode;
 use odb_errand::{
-    BrokerApi, BrokerApiRejection, Dependencies, ExitStatus, Seen, cancel_and_wait,
-    follow_operation, operation_text,
+    BrokerApi, BrokerApiRejection, Dependencies, ExitStatus, cancel_and_wait, operation_result,
+    operation_text,
 };
 
 use crate::{
     names::{OfInstance, name},
     output::Output,
+    typed::quoted,
 };
 
 /// Show the latest operation of a service instance: stages, Director tasks and steps
@@ -51,7 +52,7 @@ pub(crate) struct Cancel {
 )]
 pub(crate) struct Upgrade {
     #[command(flatten)]
-    begin: Begin,
+    pub(super) begin: Begin,
 }
 
 /// Recreate the VMs of a service instance
@@ -61,12 +62,12 @@ pub(crate) struct Upgrade {
 #[command(after_help = "Examples:\n  odb instance recreate orders-cache")]
 pub(crate) struct Recreate {
     #[command(flatten)]
-    begin: Begin,
+    pub(super) begin: Begin,
 }
 
 // Without a comment of its own: it would replace that of the command.
 #[derive(Debug, Args)]
-struct Begin {
+pub(super) struct Begin {
     #[command(flatten)]
     of: OfInstance,
     /// Do not wait for the end.
@@ -84,11 +85,7 @@ impl Operation {
         let work = async {
             let entry = self.of.find(broker).await?;
             let first = latest(broker, &entry).await?;
-            if self.follow {
-                return follow(broker, first, output, dependencies).await;
-            }
-            output.print_text(&first, &operation_text(&first))?;
-            Ok(Seen::Reported(first).summary().1)
+            shown(broker, first, self.follow, output, dependencies).await
         };
         dependencies.unless_stopped(work).await?
     }
@@ -109,36 +106,8 @@ impl Cancel {
     }
 }
 
-impl Upgrade {
-    pub(super) async fn run(
-        &self,
-        broker: &BrokerApi,
-        output: &Output,
-        dependencies: &Dependencies,
-    ) -> anyhow::Result<ExitStatus> {
-        let work = self
-            .begin
-            .run(RunKind::Upgrade, broker, output, dependencies);
-        dependencies.unless_stopped(work).await?
-    }
-}
-
-impl Recreate {
-    pub(super) async fn run(
-        &self,
-        broker: &BrokerApi,
-        output: &Output,
-        dependencies: &Dependencies,
-    ) -> anyhow::Result<ExitStatus> {
-        let work = self
-            .begin
-            .run(RunKind::Recreate, broker, output, dependencies);
-        dependencies.unless_stopped(work).await?
-    }
-}
-
 impl Begin {
-    async fn run(
+    pub(super) async fn run(
         &self,
         kind: RunKind,
         broker: &BrokerApi,
@@ -146,7 +115,7 @@ impl Begin {
         dependencies: &Dependencies,
     ) -> anyhow::Result<ExitStatus> {
         let entry = self.of.find(broker).await?;
-        let name = name(&entry);
+        let name = quoted(name(&entry));
         let plan = entry.plan_id.as_ref();
         let plan = plan.with_context(|| format!("The plan of `{name}` is unknown"))?;
         let (id, space) = (&entry.service_instance_id, entry.space_guid.as_deref());
@@ -174,7 +143,7 @@ impl Begin {
             return Ok(ExitStatus::Success);
         }
         let first = latest(broker, &entry).await?;
-        follow(broker, first, output, dependencies).await
+        shown(broker, first, true, output, dependencies).await
     }
 }
 
@@ -192,24 +161,16 @@ async fn latest(broker: &BrokerApi, entry: &InventoryEntry) -> anyhow::Result<Op
     }
 }
 
-/// Follows an operation to its end, prints it, and returns how it has ended.
-pub(super) async fn follow(
+/// Prints an operation, after its end if `follows` is set, and returns how it has ended.
+pub(super) async fn shown(
     broker: &BrokerApi,
     first: OperationStatus,
+    follows: bool,
     output: &Output,
     dependencies: &Dependencies,
 ) -> anyhow::Result<ExitStatus> {
-    let seen = if first.state == OperationState::InProgress {
-        let seen = follow_operation(dependencies, broker, first).await;
-        seen.context("the operation continues; its outcome is unknown")?
-    } else {
-        Seen::Reported(first)
-    };
-    let (text, status) = seen.summary();
-    if let Some(text) = text {
-        dependencies.console.log(text);
-    }
-    if let Seen::Reported(last) | Seen::Followed(last) = &seen {
+    let (last, status) = operation_result(dependencies, broker, first, follows).await?;
+    if let Some(last) = &last {
         output.print_text(last, &operation_text(last))?;
     }
     Ok(status)

@@ -7,7 +7,7 @@ use odb_errand::{
     Audience, BrokerApi, BrokerApiRejection, Dependencies, Deprovisioning, ExitStatus, read_line,
 };
 
-use super::change::follow;
+use super::change::shown;
 use crate::{
     names::{OfInstance, name, place},
     output::Output,
@@ -97,7 +97,7 @@ impl Delete {
             }
             Ok(Deprovisioning::Begun) => {
                 let status = match broker.operation(id).await {
-                    Ok(first) => follow(broker, first, output, dependencies).await?,
+                    Ok(first) => shown(broker, first, true, output, dependencies).await?,
                     // It has ended already.
                     Err(error) if error.is_gone() => ExitStatus::Success,
                     Err(error) => return Err(error.into()),

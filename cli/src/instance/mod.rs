@@ -13,6 +13,7 @@ mod list;
 mod show;
 
 use clap::Subcommand;
+use odb_api_types::management::RunKind;
 use odb_errand::{Dependencies, ExitStatus};
 
 use crate::{brokers, contexts::Selection, output::Output};
@@ -55,8 +56,20 @@ impl InstanceCommand {
             }
             Self::Operation(command) => command.run(&one()?, output, dependencies).await,
             Self::Cancel(command) => command.run(&one()?, dependencies).await,
-            Self::Upgrade(command) => command.run(&one()?, output, dependencies).await,
-            Self::Recreate(command) => command.run(&one()?, output, dependencies).await,
+            Self::Upgrade(command) => {
+                let broker = one()?;
+                let work = command
+                    .begin
+                    .run(RunKind::Upgrade, &broker, output, dependencies);
+                dependencies.unless_stopped(work).await?
+            }
+            Self::Recreate(command) => {
+                let broker = one()?;
+                let work = command
+                    .begin
+                    .run(RunKind::Recreate, &broker, output, dependencies);
+                dependencies.unless_stopped(work).await?
+            }
             Self::Delete(command) => command.run(&one()?, output, dependencies).await,
         }
     }

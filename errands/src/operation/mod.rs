@@ -76,7 +76,7 @@ enum Form {
 
 /// The end of a followed operation.
 #[derive(Debug)]
-pub enum Seen {
+enum Seen {
     /// The operation as it was reported last.
     Reported(OperationStatus),
     /// The instance was deleted by a delete operation.
@@ -104,7 +104,7 @@ impl Seen {
     }
 
     /// What to log about it, and the exit status.
-    pub fn summary(&self) -> (Option<&'static str>, ExitStatus) {
+    fn summary(&self) -> (Option<&'static str>, ExitStatus) {
         match self {
             Self::Reported(reported) => (
                 None,
@@ -143,18 +143,9 @@ impl ShowOperation {
         let unknown = || format!("the operation on service instance {instance} is unknown");
         let first = broker.operation(instance).await;
         let first = self.of.understood(first, "does not show", unknown)?;
-        let seen = if self.follow && first.state == OperationState::InProgress {
-            let seen = follow_operation(dependencies, broker, first).await;
-            seen.context("the operation continues; its outcome is unknown")?
-        } else {
-            Seen::Reported(first)
-        };
-        let (text, status) = seen.summary();
-        if let Some(text) = text {
-            dependencies.console.log(text);
-        }
-        if let Seen::Reported(reported) | Seen::Followed(reported) = &seen {
-            self.print(dependencies, reported)?;
+        let (last, status) = operation_result(dependencies, broker, first, self.follow).await?;
+        if let Some(last) = &last {
+            self.print(dependencies, last)?;
         }
         Ok(status)
     }
@@ -168,8 +159,32 @@ impl ShowOperation {
     }
 }
 
+/// The last status of an operation, none after a deletion, and how it has ended. An operation in progress is followed to
+/// its end if `follows` is set.
+pub async fn operation_result(
+    dependencies: &Dependencies,
+    broker: &BrokerApi,
+    first: OperationStatus,
+    follows: bool,
+) -> anyhow::Result<(Option<OperationStatus>, ExitStatus)> {
+    let seen = if follows && first.state == OperationState::InProgress {
+        let seen = follow_operation(dependencies, broker, first).await;
+        seen.context("the operation continues; its outcome is unknown")?
+    } else {
+        Seen::Reported(first)
+    };
+    let (text, status) = seen.summary();
+    if let Some(text) = text {
+        dependencies.console.log(text);
+    }
+    Ok(match seen {
+        Seen::Reported(last) | Seen::Followed(last) => (Some(last), status),
+        Seen::Gone => (None, status),
+    })
+}
+
 /// Follows an operation in progress to its end. Each step is a line, or part of a progress bar on a terminal.
-pub async fn follow_operation(
+async fn follow_operation(
     dependencies: &Dependencies,
     broker: &BrokerApi,
     first: OperationStatus,
