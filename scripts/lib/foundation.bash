@@ -138,3 +138,9 @@ CURL
 cacert = "$authority"
 CURL
 }
+
+# Adds the broker to a file of contexts of its own.
+add_odb_context() {
+  ODB_CONFIG=$work/odb.yml "$binaries/odb" context set try --url "$broker_url" --username "$broker_username" \
+    --password-file "$work/broker.password" --ca-cert "$(known .ca_certificate)" >/dev/null
+}

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use odb_stories::{
-    Broker, Cf, Errand, ErrandConfiguration, ErrandRun, Foundation, FoundationSetup, eventually,
+    Broker, Cf, Errand, ErrandConfiguration, ErrandRun, Foundation, FoundationSetup, Odb, OdbRun,
+    eventually,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ async fn a_creation_that_hangs_is_cancelled_by_the_operator_and_deleted_by_its_u
 
         let cancelled = stage.cancel().await;
 
-        expect_success(&cancelled);
+        cancelled.expect_status(0);
         stage.last_operation_is("create failed").await;
         stage.delete().await;
         stage.expect_nothing_left().await;
@@ -135,7 +136,7 @@ async fn a_deletion_that_hangs_is_cancelled_by_the_operator_and_repeated_by_its_
     stage.cf(&["delete-service", CACHE]).await.succeeded();
     stage.is_begun("run errand").await;
 
-    expect_success(&stage.cancel().await);
+    stage.cancel().await.expect_status(0);
 
     stage.last_operation_is("delete failed").await;
     stage.delete().await;
@@ -159,10 +160,9 @@ async fn an_update_or_an_upgrade_that_failed_in_the_middle_is_repeated() {
     stage.cf(&change).await.succeeded();
 
     stage.fail("Updating instance").await;
-    let upgrade = async || stage.errand("upgrade-all-service-instances", &[]).await;
-    let failed = upgrade().await;
-    assert_eq!(failed.status, Some(1), "{failed:?}");
-    expect_success(&upgrade().await);
+    let upgrade = async || stage.odb(&["instance", "upgrade", CACHE]).await;
+    upgrade().await.expect_status(1);
+    upgrade().await.expect_status(0);
     stage.delete().await;
     stage.expect_nothing_left().await;
 }
@@ -220,7 +220,7 @@ async fn a_deployment_that_the_platform_has_forgotten_is_deleted_by_the_operator
         stage.create().await;
 
         stage.purge().await;
-        expect_success(&stage.delete_orphan(&[]).await);
+        stage.delete_orphans().await.expect_status(0);
 
         stage.expect_nothing_left().await;
     }
@@ -244,8 +244,8 @@ async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_del
 
     let cancelled = stage.cancel_operation(&instance).await;
 
-    expect_success(&cancelled);
-    expect_success(&stage.delete_orphan(&[]).await);
+    cancelled.expect_status(0);
+    stage.delete_orphans().await.expect_status(0);
     stage.expect_nothing_left().await;
 }
 
@@ -343,7 +343,8 @@ impl Stage {
     async fn purge_and_force(&self) {
         let instance = self.instance().await;
         self.purge().await;
-        expect_success(&self.delete_this_orphan(&instance, &["--force"]).await);
+        let delete = ["orphan", "delete", &instance, "--force", "--confirm", "1"];
+        self.odb(&delete).await.expect_status(0);
     }
 
     async fn purge(&self) {
@@ -358,27 +359,23 @@ impl Stage {
         errand.with(arguments).run().await
     }
 
-    /// Of this very instance, whatever else the platform has forgotten.
-    async fn delete_this_orphan(&self, instance: &str, more: &[&str]) -> ErrandRun {
-        let more = [&["--instance", instance][..], more].concat();
-        self.delete_orphan(&more).await
+    async fn odb(&self, arguments: &[&str]) -> OdbRun {
+        let odb = Odb::of(&self.foundation, &self.broker).await;
+        odb.run(arguments).await
     }
 
-    async fn delete_orphan(&self, more: &[&str]) -> ErrandRun {
-        let said = [&["--delete", "--confirm", "1"][..], more].concat();
-        self.errand("orphan-deployments", &said).await
+    async fn delete_orphans(&self) -> OdbRun {
+        self.odb(&["orphan", "delete", "--confirm", "1"]).await
     }
 
-    async fn cancel(&self) -> ErrandRun {
-        let instance = self.instance().await;
-        self.cancel_operation(&instance).await
+    async fn cancel(&self) -> OdbRun {
+        self.cancel_operation(CACHE).await
     }
 
     /// Runs the command. A held task continues once the Director has the cancellation: it ends at its next checkpoint.
-    async fn cancel_operation(&self, instance: &str) -> ErrandRun {
-        let configuration = ErrandConfiguration::of(&self.foundation, &self.broker);
-        let errand = Errand::new(&self.foundation, "cancel-operation").configured(&configuration);
-        let running = errand.with(&["--instance", instance]).start();
+    async fn cancel_operation(&self, instance: &str) -> OdbRun {
+        let odb = Odb::of(&self.foundation, &self.broker).await;
+        let running = odb.start(&["instance", "cancel", instance]);
         let director = self.foundation.director();
         eventually("the Director has it", TIMEOUT, async || {
             let tasks = director.tasks().await;

@@ -52,7 +52,7 @@ async fn the_commands_of_the_chapters_do_what_the_chapters_say() {
         of_the_request.contains("request answered") && of_the_request.contains(&operator.instance),
         "{of_the_request}"
     );
-    let operation = said("odb-errand operation");
+    let operation = said("odb instance operation");
     assert!(operation.contains("health-check"), "{operation}");
     assert!(said("--dry-run").contains("unchanged"), "{operation}");
 }
@@ -81,6 +81,10 @@ impl Operator {
             .with_variable("BASH_ENV", &text(&folder.join("prelude.bash")))
             .with_variable("ODB_FOUNDATION", &text(&known))
             .with_variable("BROKER", broker.url())
+            .with_variable("ODB_URL", broker.url())
+            .with_variable("ODB_USERNAME", "broker")
+            .with_variable("ODB_PASSWORD", broker.password())
+            .with_variable("ODB_CA_CERT", &foundation.authority_file())
             .with_variable("INSTANCE", &instance)
             .with_variable("REQUEST", &request);
         Self {
