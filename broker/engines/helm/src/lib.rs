@@ -2,6 +2,8 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | [`bindings`] | credentials of a binding |
+//! | [`cluster`] | registered clusters and their credentials |
 //! | [`lease`] | who may work on an instance |
 //! | [`readiness`] | when the objects of an instance are ready |
 //! | [`record`] | the operation record of an instance |
@@ -12,6 +14,8 @@
     reason = "a name says what it is; a comment says what a name cannot"
 )]
 
+pub mod bindings;
+pub mod cluster;
 pub mod lease;
 pub mod readiness;
 pub mod record;
