@@ -13,7 +13,8 @@ use rustix::{
     fs::{OFlags, fcntl_setfl},
     io::Errno,
     process::{
-        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+        Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group,
+        pidfd_open, prlimit, waitid,
     },
 };
 
@@ -21,6 +22,7 @@ use crate::{
     Sink, Stream, TooMuch,
     adopted::Registration,
     marked::{EnvironmentTag, poll_for},
+    proc_fs::resident_bytes,
 };
 
 /// How much is read at once.
@@ -44,6 +46,20 @@ pub enum Orphans {
     Marked(&'static str),
 }
 
+/// How often the memory of a limited child is read.
+const MEMORY_READ: Duration = Duration::from_millis(25);
+
+/// What a child may use. Sizes are bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory that it has reserved. Programs in Go reserve some gigabytes.
+    pub address_space: u64,
+    /// Memory that it uses. Beyond it, the child is killed.
+    pub resident: u64,
+    /// Processor time, in seconds.
+    pub processor_seconds: u64,
+}
+
 /// A child process before its start.
 #[derive(Debug)]
 pub struct ChildProcess {
@@ -53,6 +69,7 @@ pub struct ChildProcess {
     linger: Duration,
     orphans: Orphans,
     cancel: Option<PipeReader>,
+    limits: Option<Limits>,
 }
 
 /// How a child ended.
@@ -77,6 +94,8 @@ pub enum Outcome {
     TimedOut,
     /// Killed because of its output on this stream.
     TooMuchOutput(Stream),
+    /// Killed because of the memory that it used.
+    TooMuchMemory,
     /// Killed because its caller went away.
     Cancelled,
 }
@@ -102,6 +121,7 @@ impl ChildProcess {
             linger: Duration::ZERO,
             orphans: Orphans::Ignored,
             cancel: None,
+            limits: None,
         }
     }
 
@@ -128,6 +148,13 @@ impl ChildProcess {
     pub fn with_cancel(self, cancel: PipeReader) -> Self {
         let cancel = Some(cancel);
         Self { cancel, ..self }
+    }
+
+    /// The same with limits on what it uses.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        let limits = Some(limits);
+        Self { limits, ..self }
     }
 
     /// Runs the child to its end. Then the rest of its process group is killed.
@@ -157,6 +184,7 @@ impl ChildProcess {
                 Outcome::TooMuchOutput(stream)
             }
             (Reason::TimedOut, _) => Outcome::TimedOut,
+            (Reason::TooMuchMemory, _) => Outcome::TooMuchMemory,
             (Reason::Cancelled, _) => Outcome::Cancelled,
         };
         Ok(Ended {
@@ -190,12 +218,17 @@ impl ChildProcess {
                 (command.spawn()?, None)
             }
         };
-        Ok(Group {
+        let group = Group {
             child,
             is_reaped: false,
             mark,
+            resident: self.limits.map(|limits| limits.resident),
             _registration: registration,
-        })
+        };
+        if let Some(limits) = self.limits {
+            group.limit(limits)?;
+        }
+        Ok(group)
     }
 }
 
@@ -205,6 +238,8 @@ struct Group {
     /// Its id, which is that of its group, may soon belong to another process.
     is_reaped: bool,
     mark: Option<EnvironmentTag>,
+    /// How much memory it may use.
+    resident: Option<u64>,
     _registration: Option<Registration>,
 }
 
@@ -220,12 +255,38 @@ enum Reason {
     Exited,
     TimedOut,
     TooMuchOutput(Stream),
+    TooMuchMemory,
     Cancelled,
 }
 
 impl Group {
     fn leader(&self) -> Pid {
         Pid::from_child(&self.child)
+    }
+
+    /// Sets its limits. It has begun, but not done anything that matters yet.
+    fn limit(&self, limits: Limits) -> io::Result<()> {
+        for (resource, most) in [
+            (Resource::As, limits.address_space),
+            (Resource::Cpu, limits.processor_seconds),
+            (Resource::Core, 0),
+        ] {
+            let limit = Rlimit {
+                current: Some(most),
+                maximum: Some(most),
+            };
+            match prlimit(Some(self.leader()), resource, limit) {
+                // It has ended.
+                Ok(_) | Err(Errno::SRCH) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn uses_too_much_memory(&self) -> bool {
+        self.resident
+            .is_some_and(|most| resident_bytes(self.leader()).is_some_and(|used| used > most))
     }
 
     /// Feeds the child and reads its output until it ends or is killed.
@@ -252,8 +313,10 @@ impl Group {
                 (Some(at), _) if now >= until || pipes.are_closed() => (Reason::Exited, at),
                 _ if now >= until => (Reason::TimedOut, now),
                 _ if pipes.is_cancelled() => (Reason::Cancelled, now),
+                (None, _) if self.uses_too_much_memory() => (Reason::TooMuchMemory, now),
                 _ => {
                     let left = until.saturating_duration_since(now);
+                    let left = self.resident.map_or(left, |_| left.min(MEMORY_READ));
                     match (exited, &descriptor) {
                         (Some(_), _) => pipes.wait(None, left)?,
                         (None, Some(descriptor)) => pipes.wait(Some(descriptor), left)?,
@@ -455,6 +518,31 @@ mod tests {
             thread::yield_now();
         }
         false
+    }
+
+    const FEW: Limits = Limits {
+        address_space: 1 << 40,
+        resident: 64 << 20,
+        processor_seconds: 1,
+    };
+
+    #[test]
+    fn a_child_that_uses_more_memory_than_it_may_is_killed() {
+        let greedy = bash(
+            "x=$(head -c 100000000 /dev/zero | tr '\\0' a); sleep 1000",
+            LONG,
+        );
+        let (ended, ..) = run(greedy.with_limits(FEW));
+        assert_eq!(ended.outcome, Outcome::TooMuchMemory);
+        let (ended, out, _) = run(bash("echo small", LONG).with_limits(FEW));
+        assert!(matches!(ended.outcome, Outcome::Exited(status) if status.success()));
+        assert_eq!(out, "small\n");
+    }
+
+    #[test]
+    fn a_child_that_computes_longer_than_it_may_is_killed() {
+        let (ended, ..) = run(bash("while :; do :; done", LONG).with_limits(FEW));
+        assert!(matches!(ended.outcome, Outcome::Exited(status) if !status.success()));
     }
 
     #[test]

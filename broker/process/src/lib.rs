@@ -23,7 +23,7 @@ mod watchdog;
 use std::ffi::OsStr;
 
 pub use adopted::{Event, adopt_orphans, end_all_orphans};
-pub use child_process::{ChildProcess, Ended, Orphans, Outcome, ProcessError};
+pub use child_process::{ChildProcess, Ended, Limits, Orphans, Outcome, ProcessError};
 pub use output::{Capture, Lines, Sink, Stream, TooMuch};
 pub use watchdog::{start_watchdog, watch};
 

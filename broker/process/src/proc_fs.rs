@@ -1,6 +1,9 @@
 use std::{fs, path::Path, sync::LazyLock};
 
-use rustix::process::{Pid, getpid};
+use rustix::{
+    param::page_size,
+    process::{Pid, getpid},
+};
 
 /// Moments in clock ticks since the machine started, as Linux counts them.
 pub(crate) type Ticks = u64;
@@ -36,6 +39,13 @@ impl Status {
             is_dead: matches!(*fields.first()?, "Z" | "X"),
         })
     }
+}
+
+/// The memory that a process uses, by `/proc/PID/statm` (proc(5)).
+pub(crate) fn resident_bytes(id: Pid) -> Option<u64> {
+    let statm = fs::read_to_string(format!("/proc/{}/statm", id.as_raw_nonzero())).ok()?;
+    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * page_size() as u64)
 }
 
 /// All processes.

@@ -160,7 +160,7 @@ fn end(outcome: Outcome) -> End {
             (None, signal) => End::Signalled(signal.unwrap_or_default()),
         },
         Outcome::TooMuchOutput(_) => End::TooMuchOutput,
-        Outcome::TimedOut | Outcome::Cancelled => End::OutOfTime,
+        Outcome::TimedOut | Outcome::TooMuchMemory | Outcome::Cancelled => End::OutOfTime,
     }
 }
 

@@ -148,7 +148,7 @@ pub(crate) fn run(
         Outcome::Exited(status) => {
             bail!("`{program}` has failed ({status}); see its output above")
         }
-        Outcome::TimedOut | Outcome::Cancelled => {
+        Outcome::TimedOut | Outcome::TooMuchMemory | Outcome::Cancelled => {
             bail!("`{program}` has not ended within {} s", time.as_secs())
         }
         Outcome::TooMuchOutput(stream) => bail!("`{program}` has printed too much on {stream}"),

@@ -142,7 +142,9 @@ fn attend(child: ChildProcess, ceilings: Ceilings, start: Start) -> Result<Ended
             stdout: answer.bytes,
             last_words: log.last_words,
         }),
-        Outcome::TimedOut | Outcome::Cancelled => Err(AdapterError::Hung { call }),
+        Outcome::TimedOut | Outcome::TooMuchMemory | Outcome::Cancelled => {
+            Err(AdapterError::Hung { call })
+        }
         Outcome::TooMuchOutput(stream) => Err(AdapterError::TooMuchOutput {
             call,
             stream,
