@@ -24,6 +24,7 @@
 //! do"; the first of them is that the same inputs and the previous manifest give the same manifest.
 
 mod adapter;
+pub mod document;
 mod error;
 pub mod json;
 pub mod manifest;
@@ -35,6 +36,8 @@ pub mod protocol;
 mod redaction;
 pub mod release_version;
 pub mod runner;
+#[cfg(feature = "parameters")]
+pub mod schema_messages;
 pub mod schemas;
 pub mod secrets;
 pub mod yaml;

@@ -7,7 +7,6 @@
 mod broker;
 mod catalog;
 mod cloud_foundry;
-mod document;
 pub mod errands;
 mod excerpt;
 mod findings;
@@ -24,6 +23,7 @@ mod upstreams;
 
 use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
 
+use odb_adapter_sdk::document;
 use section::Section;
 
 pub use broker::{BasicCredentials, BoshConfigs, Broker, ErrorDetail, TlsFiles};

@@ -1,16 +1,13 @@
 //! The parameters of the plans: the JSON Schemas of an adapter, for the catalog, and parameters held against them
 //! (`spec/contracts/osb-api.md`, C-03, P-03, B-12).
 
-use std::{
-    collections::BTreeMap,
-    fmt::{self, Display},
-};
+use std::{collections::BTreeMap, fmt};
 
-use jsonschema::{
-    Draft, PatternOptions, Validator,
-    error::{TypeKind, ValidationErrorKind},
+use jsonschema::{Draft, PatternOptions, Validator};
+use odb_adapter_sdk::{
+    protocol,
+    schema_messages::{property, reported, shortened},
 };
-use odb_adapter_sdk::protocol;
 use odb_api_types::ids::PlanId;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +15,6 @@ const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 /// Platforms take no larger ones (`spec/contracts/osb-api.md` §12.3).
 const LARGEST: usize = 65_536;
 const REPORTED: usize = 10;
-const LONGEST: usize = 200;
 
 #[derive(Debug)]
 pub struct ParameterSchema {
@@ -88,81 +84,6 @@ impl ParameterSchema {
         } else {
             Err(InvalidParameters(errors))
         }
-    }
-}
-
-/// `/maxmemory/policy` as users write it: `maxmemory.policy`. Empty for the parameters as a whole.
-fn property(pointer: &str) -> String {
-    let parts = pointer.split('/').skip(1);
-    let parts = parts.map(|part| part.replace("~1", "/").replace("~0", "~"));
-    shortened(parts.collect::<Vec<_>>().join("."))
-}
-
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-fn reported(property: &str, kind: &ValidationErrorKind) -> String {
-    let below = |name: &str| {
-        let name = shortened(name.to_owned());
-        if property.is_empty() {
-            format!("`{name}`")
-        } else {
-            format!("`{property}.{name}`")
-        }
-    };
-    let subject = if property.is_empty() {
-        "the parameters".to_owned()
-    } else {
-        format!("`{property}`")
-    };
-    let must = |what: &str, limit: &dyn Display, unit: &str| {
-        format!("{subject} must {what} {limit}{unit}")
-    };
-    match kind {
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let names = unexpected.iter().take(REPORTED);
-            let names: Vec<String> = names.map(|name| below(name)).collect();
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            format!("{} {verb} not known", names.join(", "))
-        }
-        ValidationErrorKind::Required {
-            property: Value::String(name),
-        } => format!("{} is missing", below(name)),
-        ValidationErrorKind::Type { kind } => {
-            let names: Vec<String> = match kind {
-                TypeKind::Single(one) => vec![one.to_string()],
-                TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect(),
-            };
-            format!("{subject} must be of type {}", names.join(" or "))
-        }
-        ValidationErrorKind::Enum { options } => {
-            let options = shortened(options.to_string());
-            format!("{subject} must be one of {options}")
-        }
-        ValidationErrorKind::Minimum { limit } => must("be at least", limit, ""),
-        ValidationErrorKind::Maximum { limit } => must("be at most", limit, ""),
-        ValidationErrorKind::ExclusiveMinimum { limit } => must("be more than", limit, ""),
-        ValidationErrorKind::ExclusiveMaximum { limit } => must("be less than", limit, ""),
-        ValidationErrorKind::MinLength { limit } => must("have at least", limit, " characters"),
-        ValidationErrorKind::MaxLength { limit } => must("have at most", limit, " characters"),
-        ValidationErrorKind::MinItems { limit } => must("have at least", limit, " items"),
-        ValidationErrorKind::MaxItems { limit } => must("have at most", limit, " items"),
-        ValidationErrorKind::UniqueItems => format!("{subject} must not have an item twice"),
-        ValidationErrorKind::Pattern { pattern } => {
-            let pattern = shortened(pattern.clone());
-            format!("{subject} must match the pattern `{pattern}`")
-        }
-        ValidationErrorKind::Format { format } => {
-            format!("{subject} must be of the format {format}")
-        }
-        other => format!(
-            "{subject} does not fit `{}` of the plan's schema",
-            other.keyword()
-        ),
     }
 }
 
@@ -261,6 +182,8 @@ impl fmt::Display for ParametersOf {
 
 #[cfg(test)]
 mod tests {
+    use odb_adapter_sdk::schema_messages::LONGEST;
+
     use super::*;
 
     fn schema(rest: Value) -> Result<ParameterSchema, SchemaError> {

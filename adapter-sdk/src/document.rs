@@ -2,25 +2,30 @@
 
 use std::fmt;
 
-use odb_adapter_sdk::yaml::{self, Spanned};
+use crate::yaml::{self, Spanned};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// A location in the file; line and column begin at one, and are zero where they are unknown.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Location {
-    pub(super) line: u64,
-    pub(super) column: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The line, from one.
+    pub line: u64,
+    /// The column in characters, from one.
+    pub column: u64,
 }
 
-pub(super) type Located = Spanned<Node>;
+/// A value with its location.
+pub type Located = Spanned<Node>;
 
 /// A value as YAML 1.1 resolves it.
 #[derive(Debug)]
-pub(super) enum Node {
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Node {
     Null,
     Boolean(bool),
     Integer(i64),
+    /// More than an `i64` holds.
     Large(u64),
     Float(f64),
     Text(String),
@@ -29,9 +34,10 @@ pub(super) enum Node {
 }
 
 /// The parsed file with its source, from which scalars keep their spelling.
-pub(super) struct Document {
+pub struct Document {
     source: Vec<char>,
-    pub(super) root: Located,
+    /// The value of the file.
+    pub root: Located,
 }
 
 /// Shows nothing, because the file contains passwords.
@@ -43,7 +49,7 @@ impl fmt::Debug for Document {
 
 impl Document {
     /// Parses the first document of `source`. An empty source is null.
-    pub(super) fn parse(source: &str) -> Result<Self, yaml::Error> {
+    pub fn parse(source: &str) -> Result<Self, yaml::Error> {
         let root = yaml::from_str::<Located>(source)?;
         Ok(Self {
             source: source.chars().collect(),
@@ -52,7 +58,7 @@ impl Document {
     }
 
     /// The type of the file in words, if it is no map.
-    pub(super) fn is_no_map(&self) -> Option<&'static str> {
+    pub fn is_no_map(&self) -> Option<&'static str> {
         match &self.root.value {
             Node::Map(_) => None,
             other => Some(other.kind()),
@@ -60,7 +66,7 @@ impl Document {
     }
 
     /// The spelling of a scalar: `1.10` stays `1.10`, `yes` stays `yes` (`spec/contracts/config-and-release.md` §1.1).
-    pub(super) fn spelling(&self, node: &Located) -> Option<String> {
+    pub fn spelling(&self, node: &Located) -> Option<String> {
         match &node.value {
             Node::Text(text) => Some(text.clone()),
             Node::Null => Some(String::new()),
@@ -74,12 +80,13 @@ impl Document {
         }
     }
 
-    pub(super) fn source(&self) -> &[char] {
+    /// The characters of the file.
+    pub fn source(&self) -> &[char] {
         &self.source
     }
 
     /// The first character of a line; lines begin at one.
-    pub(super) fn start_of_line(&self, line: u64) -> Option<usize> {
+    pub fn start_of_line(&self, line: u64) -> Option<usize> {
         let before = usize::try_from(line).ok()?.checked_sub(1)?;
         let mut starts = std::iter::once(0).chain(
             (1..)
@@ -91,7 +98,7 @@ impl Document {
     }
 
     /// The location of a key's value, such as `service_catalog.plans[0].name`, or of the nearest section around it.
-    pub(super) fn nearest(&self, key: &str) -> Location {
+    pub fn nearest(&self, key: &str) -> Location {
         let mut node = &self.root;
         for name in key.split(['.', '[']) {
             let below = match (&node.value, name.strip_suffix(']')) {
@@ -114,7 +121,8 @@ impl Document {
     }
 }
 
-pub(super) fn location<T>(node: &Spanned<T>) -> Location {
+/// Where a value stands; where an alias stands, not its anchor.
+pub fn location<T>(node: &Spanned<T>) -> Location {
     Location {
         line: node.referenced.line(),
         column: node.referenced.column(),
@@ -122,7 +130,8 @@ pub(super) fn location<T>(node: &Spanned<T>) -> Location {
 }
 
 impl Node {
-    pub(super) fn kind(&self) -> &'static str {
+    /// The kind of the value in words.
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "empty",
             Self::Boolean(_) => "a boolean",
@@ -135,7 +144,7 @@ impl Node {
     }
 
     /// The same value as JSON, for the parts that pass through unchanged.
-    pub(super) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
             Self::Boolean(value) => Value::Bool(*value),
