@@ -7,7 +7,7 @@ macro_rules! codes {
         /// The code of an error in the log, beside the request id.
         ///
         /// Codes are never reused: 1000 configuration and start, 2000 requests, 3000 the service adapter, 4000
-        /// upstreams, 5000 operations in progress.
+        /// upstreams, 5000 operations in progress, 6000 offers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($name = $number,)+
@@ -110,6 +110,8 @@ codes! {
     PartialBinding = 5007,
     Cancelled = 5008,
     Internal = 5999,
+
+    OfferInvalid = 6001,
 }
 
 impl fmt::Display for Code {

@@ -1,5 +1,5 @@
-//! The types that the broker and its clients share: the JSON of the management API, ids, operation kinds and error
-//! codes. No I/O.
+//! The types that the broker and its clients share: the JSON of the management API, ids, operation kinds, error
+//! codes and findings. No I/O.
 
 #![expect(
     missing_docs,
@@ -7,6 +7,7 @@
 )]
 
 pub mod code;
+pub mod finding;
 pub mod ids;
 pub mod kind;
 pub mod management;

@@ -19,7 +19,6 @@
 
 pub mod credhub_names;
 pub mod engine;
-pub mod finding;
 pub mod metrics;
 pub mod offering;
 pub mod operations;
@@ -27,3 +26,4 @@ pub mod shown;
 pub mod user_message;
 
 pub use metrics::metrics;
+pub use odb_api_types::finding;

@@ -1,17 +1,50 @@
-//! The finding of a probe.
+//! What a check found: of a start, of upstreams, of an offer.
 
 use std::{borrow::Cow, error::Error, fmt};
 
-use odb_api_types::code::Code;
 use odb_redaction::Chain;
+use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use crate::code::Code;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     Warning,
     Error,
 }
 
-/// One result of a start, `check` or `doctor`.
+/// A place in a file. Line and column begin at one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Location {
+    pub file: String,
+    pub line: Option<u64>,
+    pub column: Option<u64>,
+}
+
+impl Location {
+    /// The file as a whole.
+    pub fn file(file: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            line: None,
+            column: None,
+        }
+    }
+}
+
+/// `FILE:LINE:COLUMN`, as far as it is known.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        for number in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{number}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One result of a start, `check`, `doctor`, or of the check of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub severity: Severity,
@@ -26,6 +59,8 @@ pub struct Finding {
     pub cause: String,
     pub remedy: String,
     pub is_in_file: bool,
+    /// The place in an author's file.
+    pub location: Option<Location>,
 }
 
 impl Finding {
@@ -57,6 +92,7 @@ impl Finding {
             cause: String::new(),
             remedy: remedy.into(),
             is_in_file: false,
+            location: None,
         }
     }
 
@@ -65,6 +101,22 @@ impl Finding {
         Self {
             severity: Severity::Warning,
             ..self
+        }
+    }
+
+    /// A finding in an author's file. `key` is the path of the value there, if it is about one.
+    pub fn located(
+        code: Code,
+        location: Location,
+        key: Option<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            key: key.map(Cow::Owned),
+            is_in_file: true,
+            location: Some(location),
+            ..Self::tried(code, None, "", found, remedy)
         }
     }
 
