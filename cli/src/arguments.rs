@@ -8,6 +8,7 @@ use crate::{
     contexts::{ContextCommand, Selection},
     environment::Environment,
     instance::InstanceCommand,
+    offer::OfferCommand,
     orphan::OrphanCommand,
     output::{Output, OutputFlags},
     plan::{PlanCommand, Quota},
@@ -16,7 +17,7 @@ use crate::{
     watch::Watch,
 };
 
-/// Operate on-demand brokers: service instances, rollouts, orphans, plans
+/// Operate on-demand brokers: service instances, rollouts, orphans, plans, offers
 ///
 /// Select a broker with a context (`odb context set`), with flags, or with `ODB_CONTEXT`, `ODB_URL`,
 /// `ODB_USERNAME`, `ODB_PASSWORD` and `ODB_CA_CERT`. Flags win over the environment, and that over the file of contexts
@@ -53,6 +54,8 @@ enum Command {
     Quota(Quota),
     Watch(Watch),
     #[command(subcommand)]
+    Offer(OfferCommand),
+    #[command(subcommand)]
     Context(ContextCommand),
     Completion(Completion),
     Man(Man),
@@ -62,6 +65,7 @@ impl Arguments {
     pub(crate) async fn run(self, environment: Environment) -> anyhow::Result<ExitStatus> {
         let output = Output::of(&self.output, &environment);
         let dependencies = Dependencies::new(Console::plain(Screen::of_stderr()));
+        let programs = environment.get("PATH");
         let selection = &self.selection.within(environment);
         let (output, with) = (&output, &dependencies);
         match self.command {
@@ -85,6 +89,9 @@ impl Arguments {
             }
             // Ctrl-C is its end, and no interruption.
             Command::Watch(command) => command.run(selection, output, &with.console).await,
+            Command::Offer(command) => {
+                until_stopped(with, command.run(programs, output, with)).await
+            }
             Command::Context(command) => command.run(selection, output),
             Command::Completion(command) => command.run(output),
             Command::Man(command) => command.run(output),

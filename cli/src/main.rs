@@ -11,7 +11,7 @@
 //! | `brokers` | the brokers of a command, connected |
 //! | `names` | names that people type |
 //! | `output` | tables, JSON and YAML |
-//! | `instance`, `rollout`, `orphan`, `broker`, `plan`, `watch` | the nouns |
+//! | `instance`, `rollout`, `orphan`, `broker`, `plan`, `watch`, `offer` | the nouns |
 //! | `shell` | completions and man pages |
 //! | `typed` | commands to type next |
 
@@ -22,6 +22,7 @@ mod contexts;
 mod environment;
 mod instance;
 mod names;
+mod offer;
 mod orphan;
 mod output;
 mod plan;

@@ -10,6 +10,7 @@
 //! | `faultless` | our own adapters pass it |
 //! | `broken`, `small_errors` | adapters that break one rule each, and the finding for it |
 //! | `documents` | the authors' documents |
+//! | `offers` | `odb offer`: offers of Helm charts |
 //! | `redis` | the test adapter, in Rust and as a folder |
 //! | `example` | the example for authors: the adapter for Redis |
 //! | `kafka` | the adapter for Kafka |
@@ -30,6 +31,7 @@ mod example;
 mod executable;
 mod faultless;
 mod kafka;
+mod offers;
 mod properties;
 mod samples;
 mod small_errors;

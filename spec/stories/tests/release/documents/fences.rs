@@ -28,7 +28,7 @@ const EVERYWHERE_WITH_MORE: [&str; 2] = ["yaml job ", "sh fails: "];
 const SHOWN: [&str; 1] = ["text"];
 
 /// Blocks of these documents are tried by tests of their own, which read the document.
-const BY_A_TEST: [(&str, &[&str], &str); 13] = [
+const BY_A_TEST: [(&str, &[&str], &str); 14] = [
     (
         "docs/operators/permissions.md",
         &["sh uaac", "sh credhub"],
@@ -46,6 +46,11 @@ const BY_A_TEST: [(&str, &[&str], &str); 13] = [
         "docs/authors/tutorial.md",
         &["sh", "sh up", "sh edit", "sh fails: "],
         "story::tutorial::templates_lead_from_nothing_to_a_bound_service_and_to_a_change_of_it",
+    ),
+    (
+        "docs/authors/charts.md",
+        &["sh", "sh fails: "],
+        "adapters::offers::the_guide_leads_from_a_chart_to_its_manifests",
     ),
     (
         "docs/authors/good-adapter.md",
