@@ -68,6 +68,7 @@ codes! {
     InvalidParameters = 2018,
     // 2019 is retired: it was for more requests at once than were worked on.
     Connections = 2020,
+    Forbidden = 2021,
     NothingKept = 2041,
     RunOver = 2042,
     NoInstanceSource = 2043,

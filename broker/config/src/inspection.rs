@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Adapter, Bosh, Broker, CloudFoundry, Config, CredHubAccess, Excerpt, Offering, RuntimeCredHub,
-    ServiceInstancesApi, ServiceSoftware, TlsFiles,
+    ServiceInstancesApi, ServiceSoftware, TlsFiles, Ui,
     document::{Document, Location, location},
     excerpt::{self, Part},
     findings::{AlreadyReported, ConfigFinding, Message, Problems},
@@ -175,6 +175,8 @@ pub struct Sections {
     pub software: Reported<ServiceSoftware>,
     /// The offering in the marketplace.
     pub offering: Reported<Arc<Offering>>,
+    /// The page for operators.
+    pub ui: Reported<Ui>,
 }
 
 impl<T> Reported<T> {
@@ -238,6 +240,7 @@ impl Sections {
             adapter: self.adapter.required()?,
             software: self.software.required()?,
             offering: self.offering.required()?,
+            ui: self.ui.optional().ok()?,
         })
     }
 }

@@ -19,6 +19,7 @@ mod schema;
 mod section;
 mod software;
 mod timings;
+mod ui;
 mod upstreams;
 
 use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
@@ -41,6 +42,7 @@ pub use schema::json_schema;
 pub use section::Paths;
 pub use software::{Adapter, AdapterForm, ServiceSoftware};
 pub use timings::Timings;
+pub use ui::{Ui, UiAction};
 pub use upstreams::{Address, Bosh, CredHubAccess, RuntimeCredHub, ServiceInstancesApi};
 
 /// The complete configuration. Every value has been checked.
@@ -64,6 +66,8 @@ pub struct Config {
     pub software: ServiceSoftware,
     /// The offering in the marketplace.
     pub offering: Arc<Offering>,
+    /// The page for operators, where it is switched on.
+    pub ui: Option<Ui>,
 }
 
 /// Why there is no configuration.
@@ -144,6 +148,7 @@ fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
     let software = software::deployment(&root.section("service_deployment"));
     let catalog = root.section("service_catalog");
     let offering = catalog::read(&catalog);
+    let ui = ui::read(&root.section("ui"));
     root.warn_unknown_keys();
 
     if let Some(adapter) = &adapter {
@@ -179,6 +184,7 @@ fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
         adapter: adapter.into(),
         software: software.into(),
         offering: offering.map(Arc::new).into(),
+        ui: ui.into(),
     };
     (sections, tls.ok().flatten())
 }

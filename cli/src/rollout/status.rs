@@ -4,8 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use odb_api_types::{
     code::Code,
-    kind::OperationKind,
-    management::{InventoryEntry, LatestRun, OperationState, RunKind, RunOutcome},
+    management::{LatestRun, RunCounts, RunKind, RunState},
 };
 use odb_errand::{BrokerApi, BrokerApiRejection, ExitStatus};
 use serde::Serialize;
@@ -22,20 +21,11 @@ use crate::{
 #[command(after_help = "Examples:\n  odb rollout status\n  odb rollout status -o json")]
 pub(crate) struct Status {}
 
-/// How many instances are where in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-struct Counts {
-    total: usize,
-    done: usize,
-    in_progress: usize,
-    failed: usize,
-}
-
 #[derive(Debug, Serialize)]
 struct Reported {
     #[serde(flatten)]
     run: LatestRun,
-    instances: Counts,
+    instances: RunCounts,
 }
 
 impl Status {
@@ -69,17 +59,17 @@ impl Status {
         ];
         let (mut table, now) = (Table::new(&headings), Timestamp::now());
         let reported = runs.into_iter().map(|run| Reported {
-            instances: Counts::of(&run, &entries),
+            instances: RunCounts::of(&run, &entries),
             run,
         });
         let reported: Vec<Reported> = reported.collect();
         let mut is_in_progress = false;
         for Reported { run, instances } in &reported {
-            let (state, tone) = match (run.run.outcome, &run.run.lease) {
-                (None, Some(_)) if !run.is_running => ("interrupted", Tone::Bad),
-                (None, _) => ("in progress", Tone::Busy),
-                (Some(RunOutcome::Succeeded), _) => ("succeeded", Tone::Good),
-                (Some(RunOutcome::Failed), _) => ("failed", Tone::Bad),
+            let (state, tone) = match run.state() {
+                RunState::Interrupted => ("interrupted", Tone::Bad),
+                RunState::InProgress => ("in progress", Tone::Busy),
+                RunState::Succeeded => ("succeeded", Tone::Good),
+                RunState::Failed => ("failed", Tone::Bad),
             };
             is_in_progress |= tone == Tone::Busy;
             let target = if run.is_current {
@@ -105,86 +95,5 @@ impl Status {
         } else {
             ExitStatus::Success
         })
-    }
-}
-
-impl Counts {
-    /// By the operation records: what was done, begun or failed since the run began.
-    fn of(latest: &LatestRun, entries: &[InventoryEntry]) -> Self {
-        let (kind, began) = (latest.run.kind, latest.run.began);
-        let mut counts = Self {
-            total: entries.len(),
-            ..Self::default()
-        };
-        for entry in entries {
-            let is_done = match kind {
-                RunKind::Upgrade => entry.up_to_date == Some(true),
-                RunKind::Recreate => entry.recreated.is_some_and(|at| at >= began),
-            };
-            let of_run = entry.operation.as_ref().filter(|operation| {
-                operation.kind == operation_kind(kind)
-                    && operation.began.is_some_and(|at| at >= began)
-            });
-            match of_run.map(|operation| operation.state) {
-                Some(OperationState::InProgress) => counts.in_progress += 1,
-                Some(OperationState::Failed) => counts.failed += 1,
-                _ if is_done => counts.done += 1,
-                _ => {}
-            }
-        }
-        counts
-    }
-
-    fn left(self) -> usize {
-        let seen = self.done + self.in_progress + self.failed;
-        self.total.saturating_sub(seen)
-    }
-}
-
-fn operation_kind(kind: RunKind) -> OperationKind {
-    match kind {
-        RunKind::Upgrade => OperationKind::Upgrade,
-        RunKind::Recreate => OperationKind::Recreate,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn instances_are_counted_by_what_the_run_has_done() {
-        let run = serde_json::from_value(json!({
-            "id": "9d6c1d2e-54b1-4b3c-9f2a-0f6d1c2b3a4d", "kind": "upgrade",
-            "began": "2026-01-01T12:00:00Z", "target": "t", "is_current": true,
-        }));
-        let operation =
-            |state: &str, began: &str| json!({ "kind": "upgrade", "state": state, "began": began });
-        let entries = [
-            json!({ "up_to_date": true }),
-            json!({ "operation": operation("in progress", "2026-01-01T12:00:01Z") }),
-            json!({ "operation": operation("failed", "2026-01-01T12:00:01Z") }),
-            json!({ "operation": operation("failed", "2026-01-01T11:59:59Z") }),
-            json!({ "up_to_date": false }),
-        ];
-        let entries: Vec<InventoryEntry> = entries
-            .into_iter()
-            .map(|mut entry| {
-                entry["service_instance_id"] = "i".into();
-                entry["deployment"] = "present".into();
-                entry["owner"] = "this_broker".into();
-                serde_json::from_value(entry).unwrap()
-            })
-            .collect();
-        let counts = Counts::of(&run.unwrap(), &entries);
-        let expected = Counts {
-            total: 5,
-            done: 1,
-            in_progress: 1,
-            failed: 1,
-        };
-        assert_eq!((counts, counts.left()), (expected, 2));
     }
 }

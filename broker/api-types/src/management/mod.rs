@@ -4,10 +4,12 @@
 mod dry_run;
 mod instance;
 mod inventory;
+mod run_counts;
 mod runs;
 
 pub use crate::ids::Target;
 pub use dry_run::*;
 pub use instance::*;
 pub use inventory::*;
+pub use run_counts::*;
 pub use runs::*;

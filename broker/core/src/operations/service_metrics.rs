@@ -6,14 +6,15 @@ use odb_api_types::{
 };
 
 use super::{Operations, Refused, RequestContext};
-use crate::offering::quota_uses;
+use crate::offering::{QuotaUse, quota_uses};
 
 impl Operations {
-    #[tracing::instrument(name = "service_metrics", skip_all)]
-    pub async fn service_metrics(
+    /// What the instances use of each quota.
+    #[tracing::instrument(name = "quota_uses", skip_all)]
+    pub async fn quota_uses(
         &self,
         request_context: RequestContext,
-    ) -> Result<Vec<ServiceMetric>, Refused> {
+    ) -> Result<Vec<QuotaUse<'_>>, Refused> {
         let source = self.sources.counts.as_ref();
         let source = source.ok_or(Refused::NoSource)?;
         let counts = source.by_plan(&request_context.call()).await?;
@@ -28,8 +29,15 @@ impl Operations {
                 );
             }
         }
+        Ok(quota_uses(&self.offering, &counts))
+    }
+
+    pub async fn service_metrics(
+        &self,
+        request_context: RequestContext,
+    ) -> Result<Vec<ServiceMetric>, Refused> {
         let mut metrics = Vec::new();
-        for quota in quota_uses(&self.offering, &counts) {
+        for quota in self.quota_uses(request_context).await? {
             let plan = quota
                 .plan
                 .map(|plan| format!("{plan}/"))
