@@ -5,6 +5,7 @@
 //! | [`api`] | the HTTP edge |
 //! | [`preflight`] | the probes of a start, of `check` and of `doctor` |
 //! | [`telemetry`] | the log |
+//! | [`ui`] | the page for operators |
 //! | [`private_memory`] | protects the memory of the process |
 //!
 //! Catalog, quotas and operations are in `odb_core`, the BOSH engine in `odb_engine_bosh`, and the configuration in
@@ -19,3 +20,4 @@ pub mod api;
 pub mod preflight;
 pub mod private_memory;
 pub mod telemetry;
+pub mod ui;

@@ -31,6 +31,7 @@ use on_demand_broker::{
     telemetry::{
         LogFilter, LogFormat, LogStream, RegisteredSpans, start_log, start_log_and_traces,
     },
+    ui::Page,
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -276,12 +277,16 @@ async fn run(runtime: &Runtime, file: &Path, config: Config) -> Result<Ended, Fa
     let (parts, server, scheme) = started;
     let timeout = config.broker.shutdown_timeout;
     let listen = config.broker.listen;
+    let page = config
+        .ui
+        .map(|ui| Page::new(ui, &config.broker.credentials));
     let app = AppState {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),
         file: file.to_owned(),
         examinations: Arc::new(Semaphore::new(1)),
         broker: config.broker,
+        page,
     };
     let (handle, serving) = server
         .run(app)

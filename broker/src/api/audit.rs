@@ -1,17 +1,63 @@
 //! One log line for each changing request: who sent it, what it requests, and its result. A platform names the user behind
 //! it, for the log only.
 
-use actix_web::http::{Method, StatusCode, header::HeaderMap};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+use actix_web::{
+    http::{Method, StatusCode, header::HeaderMap},
+    web::Data,
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use jiff::Timestamp;
 use odb_api_types::ids::RequestId;
+use odb_config::UiAction;
 use serde::Deserialize;
 
-use super::{edge::ORPHANS, unauthenticated::Summarized};
+use super::{AppState, authentication::basic_username, edge::ORPHANS, unauthenticated::Summarized};
 
 /// The target of the lines in the log, at every level; see `docs/contributing/security.md` for the fields.
 const TARGET: &str = "audit";
 
 const ID: usize = 160;
+
+/// How many changes the page shows.
+const RECENT: usize = 200;
+
+/// The latest changes of this process, for the page.
+#[derive(Debug, Default)]
+pub(crate) struct RecentChanges(Mutex<VecDeque<ChangeLine>>);
+
+/// What the audit line of one change says.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeLine {
+    pub(crate) at: Timestamp,
+    pub(crate) operation: &'static str,
+    pub(crate) result: &'static str,
+    pub(crate) status: Option<u16>,
+    pub(crate) instance: String,
+    pub(crate) binding: String,
+    pub(crate) platform: String,
+    pub(crate) user: String,
+    pub(crate) client: String,
+    pub(crate) request: RequestId,
+}
+
+impl RecentChanges {
+    fn add(&self, line: ChangeLine) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.truncate(RECENT - 1);
+        lines.push_front(line);
+    }
+
+    /// The latest first.
+    pub(crate) fn lines(&self) -> Vec<ChangeLine> {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+}
 
 /// The audit line of a changing request. Dropped without an answer, it records that the client received none.
 #[derive(Debug)]
@@ -25,6 +71,7 @@ pub(super) struct AuditEntry {
     /// If it is set, there is no line: the request is summed up with others.
     summarized: Summarized,
     is_written: bool,
+    app: Option<Data<AppState>>,
 }
 
 impl AuditEntry {
@@ -47,7 +94,14 @@ impl AuditEntry {
             request,
             summarized,
             is_written: false,
+            app: None,
         })
+    }
+
+    /// The line is also one of the recent changes of this process.
+    pub(super) fn kept_by(mut self, app: Option<Data<AppState>>) -> Self {
+        self.app = app;
+        self
     }
 
     pub(super) fn close(mut self, status: StatusCode) {
@@ -82,6 +136,21 @@ impl AuditEntry {
             request.id = %self.request,
             "change requested"
         );
+        let page = self.app.as_ref().and_then(|app| app.page.as_ref());
+        if let Some(page) = page {
+            page.recent_changes().add(ChangeLine {
+                at: Timestamp::now(),
+                operation: self.operation,
+                result,
+                status,
+                instance: self.instance.clone(),
+                binding: self.binding.clone(),
+                platform: self.originator.platform.clone(),
+                user: self.originator.user.clone(),
+                client: self.client.clone(),
+                request: self.request.clone(),
+            });
+        }
     }
 }
 
@@ -143,6 +212,9 @@ fn operation<'p>(
         ("DELETE", &["mgmt", "v1", "service_instances", instance, "operation"]) => {
             ("cancel", instance, "")
         }
+        ("POST", &["ui", "instances", instance, action]) => {
+            (UiAction::named(action)?.name(), instance, "")
+        }
         ("POST", &["mgmt", "v1", "runs"]) => ("begin-run", "", ""),
         ("PATCH", &["mgmt", "v1", "runs", ..]) => ("end-run", "", ""),
         ("POST", &["mgmt", "v1", "runs", _, "stop"]) => ("stop-run", "", ""),
@@ -174,6 +246,14 @@ struct Identity {
 }
 
 impl Originator {
+    /// The user of the page, by the name that logs in.
+    pub(super) fn of_page(headers: &HeaderMap) -> Self {
+        Self {
+            platform: "page".to_owned(),
+            user: bounded(&basic_username(headers).unwrap_or_default(), LONGEST),
+        }
+    }
+
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, Unreadable> {
         let Some(value) = headers.get(HEADER) else {
             return Ok(Self::default());
@@ -272,6 +352,14 @@ mod tests {
             ),
             ("GET", "/mgmt/v1/orphan_deployments", "", None),
             ("POST", "/mgmt/v1/runs", "", Some(("begin-run", "", ""))),
+            (
+                "POST",
+                "/ui/instances/i/delete",
+                "",
+                Some(("delete", "i", "")),
+            ),
+            ("GET", "/ui/instances/i/delete", "", None),
+            ("POST", "/ui/instances/i/other", "", None),
             ("PATCH", "/mgmt/v1/runs/r", "", Some(("end-run", "", ""))),
             (
                 "POST",

@@ -12,7 +12,10 @@ use actix_web::{
     Error, HttpMessage, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::{StatusCode, header},
+    http::{
+        StatusCode,
+        header::{self, HeaderMap},
+    },
     middleware::Next,
     web::Data,
 };
@@ -31,6 +34,7 @@ use super::{
     error::ApiError,
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
+use crate::ui;
 
 pub(super) async fn authenticate(
     request: ServiceRequest,
@@ -58,7 +62,11 @@ pub(super) async fn authenticate(
     let error = ApiError::new(
         StatusCode::UNAUTHORIZED,
         Code::Unauthorized,
-        "Not authorized: give the broker's user name and password.",
+        if ui::is_page(request.path()) {
+            "Not authorized: give the user name and password of the page."
+        } else {
+            "Not authorized: give the broker's user name and password."
+        },
     );
     let response: HttpResponse = error.answer_unless(is_summarized);
     if let Some(throttle) = request.app_data::<Data<AuthenticationThrottle>>() {
@@ -83,20 +91,30 @@ fn is_admitted(request: &ServiceRequest) -> bool {
     let Some(app) = request.app_data::<Data<AppState>>() else {
         return false;
     };
-    let given = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
-        .and_then(|(_, encoded)| BASE64_STANDARD.decode(encoded.trim()).ok());
-    let Some(given) = given else { return false };
-    let Some(colon) = given.iter().position(|byte| *byte == b':') else {
-        return false;
-    };
-    app.broker
-        .credentials
-        .admit(&given[..colon], &given[colon + 1..])
+    let page = app.page.as_ref().filter(|_| ui::is_page(request.path()));
+    let own = page.and_then(|page| page.credentials());
+    let credentials = own.unwrap_or(&app.broker.credentials);
+    given(request.headers())
+        .is_some_and(|(username, password)| credentials.admit(&username, &password))
+}
+
+/// Name and password of a request.
+fn given(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (_, encoded) = value
+        .split_once(' ')
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
+    let mut username = BASE64_STANDARD.decode(encoded.trim()).ok()?;
+    let colon = username.iter().position(|byte| *byte == b':')?;
+    let password = username.split_off(colon + 1);
+    username.pop();
+    Some((username, password))
+}
+
+/// The name that a request gives. It says who is there only after authentication.
+pub(crate) fn basic_username(headers: &HeaderMap) -> Option<String> {
+    let (username, _) = given(headers)?;
+    Some(String::from_utf8_lossy(&username).into_owned())
 }
 
 /// Failures that are answered at once: a typing error.

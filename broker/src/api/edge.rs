@@ -33,6 +33,7 @@ use super::{
     management,
     unauthenticated::{self, UnauthenticatedLog},
 };
+use crate::ui;
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 
@@ -84,7 +85,11 @@ pub(super) async fn attend(
         .iter()
         .find_map(|name| text(request.headers().get(*name)))
         .unwrap_or_default();
-    let originator = Originator::of(request.headers());
+    let originator = if ui::is_page(request.path()) {
+        Ok(Originator::of_page(request.headers()))
+    } else {
+        Originator::of(request.headers())
+    };
     let is_unreadable = originator.is_err();
     let originator = originator.unwrap_or_default();
     let method = request.method().clone();
@@ -109,7 +114,8 @@ pub(super) async fn attend(
         originator,
         id.clone(),
         summarized.clone(),
-    );
+    )
+    .map(|audit| audit.kept_by(request.app_data::<Data<AppState>>().cloned()));
     let error = check_head(&request);
     async move {
         let mut response = match error {
@@ -278,20 +284,12 @@ pub(super) fn resource(
         .into_iter()
         .fold(web::resource(path), Resource::route);
     resource.default_service(web::to(move || async move {
-        let (status, text) = (
-            StatusCode::METHOD_NOT_ALLOWED,
-            "This path does not know this method.",
-        );
-        Err::<HttpResponse, ApiError>(ApiError {
-            allowed: Some(allowed),
-            ..ApiError::new(status, Code::Route, text)
-        })
+        Err::<HttpResponse, ApiError>(ApiError::other_method(allowed))
     }))
 }
 
 pub(super) async fn no_such_path() -> Result<HttpResponse, ApiError> {
-    let text = "This path does not exist.";
-    Err(ApiError::new(StatusCode::NOT_FOUND, Code::Route, text))
+    Err(ApiError::not_found("This path does not exist."))
 }
 
 fn milliseconds(duration: Duration) -> u64 {
@@ -306,6 +304,7 @@ fn instance_of(path: &str) -> &str {
         "/v2/service_instances/",
         "/mgmt/service_instances/",
         "/mgmt/v1/service_instances/",
+        "/ui/instances/",
         ORPHANS,
     ]
     .iter()

@@ -19,12 +19,12 @@ use serde_json::{Map, Value};
 const TRY_AGAIN: u64 = 30;
 
 #[derive(Debug)]
-pub(super) struct ApiError {
-    pub(super) status: StatusCode,
-    pub(super) code: Code,
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    pub(crate) code: Code,
     /// The word for machines, where the specification has one.
     pub(super) error: Option<&'static str>,
-    pub(super) for_user: String,
+    pub(crate) for_user: String,
     pub(super) for_operator: Option<Box<dyn Error + Send + Sync>>,
     /// A platform may try again in a while.
     pub(super) is_for_now: bool,
@@ -36,7 +36,7 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    pub(super) fn new(status: StatusCode, code: Code, for_user: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, code: Code, for_user: impl Into<String>) -> Self {
         Self {
             status,
             code,
@@ -83,8 +83,23 @@ impl ApiError {
         self
     }
 
-    pub(super) fn malformed(for_user: impl Into<String>) -> Self {
+    pub(crate) fn malformed(for_user: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, Code::MalformedRequest, for_user)
+    }
+
+    pub(crate) fn not_found(for_user: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, Code::Route, for_user)
+    }
+
+    pub(crate) fn other_method(allowed: &'static str) -> Self {
+        let (status, text) = (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "This path does not know this method.",
+        );
+        Self {
+            allowed: Some(allowed),
+            ..Self::new(status, Code::Route, text)
+        }
     }
 
     pub(super) fn too_large(limit: usize) -> Self {
@@ -104,7 +119,7 @@ impl ApiError {
         .for_now()
     }
 
-    pub(super) fn unattended() -> Self {
+    pub(crate) fn unattended() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             Code::Internal,
@@ -165,7 +180,7 @@ impl ApiError {
         response
     }
 
-    fn log(&self) {
+    pub(crate) fn log(&self) {
         let status = self.status.as_u16();
         let code = self.code;
         let cause = self.cause();

@@ -30,7 +30,7 @@ use super::error::ApiError;
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-pub(super) struct Parameters(Vec<(String, String)>);
+pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl FromRequest for Parameters {
     type Error = ApiError;
@@ -48,7 +48,7 @@ impl FromRequest for Parameters {
 
 impl Parameters {
     /// The value of a parameter; empty and absent are the same. Given twice, the first counts.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
             .find(|(key, _)| key == name)
@@ -161,7 +161,7 @@ pub(super) fn not_offered(what: &str) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, Code::NotSupported, text)
 }
 
-pub(super) fn instance_id(text: String) -> Result<InstanceId, ApiError> {
+pub(crate) fn instance_id(text: String) -> Result<InstanceId, ApiError> {
     InstanceId::try_from(text).map_err(|error| invalid_id("service instance", error))
 }
 

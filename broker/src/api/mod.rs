@@ -16,6 +16,8 @@
 //! | `endpoints` | health and metrics of the process |
 //! | `osb/` | the Open Service Broker API |
 //! | `management/` | the management API |
+//!
+//! The page for operators is in [`crate::ui`].
 
 mod audit;
 mod authentication;
@@ -33,6 +35,14 @@ mod server;
 mod tls;
 mod unauthenticated;
 
+pub(crate) use audit::{ChangeLine, RecentChanges};
+pub(crate) use authentication::basic_username;
+pub(crate) use connection::{Activity, InFlight};
+pub(crate) use error::ApiError;
+pub(crate) use incoming::{Parameters, instance_id};
+pub(crate) use management::examined;
+pub(crate) use refused::RequestKind;
+pub(crate) use run::Run;
 pub use server::{AppState, FLUSH, ListenError, Server};
 pub use tls::{CertificateError, OldClients, OwnCertificate, OwnTls, ServedTls, load_tls};
 pub(crate) use tls::{read_chain, read_key};

@@ -12,8 +12,8 @@ use super::{
     refused::{Audience, ErrorContext, RequestKind},
 };
 
-pub(super) struct Run {
-    pub(super) app: Data<AppState>,
+pub(crate) struct Run {
+    pub(crate) app: Data<AppState>,
     request_context: RequestContext,
 }
 
@@ -50,7 +50,7 @@ impl Run {
         self.finish(&context, work).await
     }
 
-    pub(super) async fn operator<T, Work>(
+    pub(crate) async fn operator<T, Work>(
         &self,
         kind: RequestKind,
         work: impl FnOnce(Operations, RequestContext) -> Work,

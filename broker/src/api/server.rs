@@ -28,6 +28,7 @@ use super::{
     tls::ServedTls,
     unauthenticated::UnauthenticatedLog,
 };
+use crate::ui::{self, Page};
 
 const WORKERS: usize = 2;
 
@@ -50,6 +51,8 @@ pub struct AppState {
     pub examinations: Arc<Semaphore>,
     /// How the broker listens, stops and treats its requests.
     pub broker: Broker,
+    /// The page for operators, where it is switched on.
+    pub page: Option<Page>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +91,7 @@ impl Server {
         let throttle = Data::new(AuthenticationThrottle::new(timings.failed_authentication));
         let unauthenticated = Data::new(UnauthenticatedLog::new(app.lifecycle.clone()));
         let catalog = Data::new(osb::Catalog::of(&app));
+        let has_page = app.page.is_some();
         let app = Data::from(Arc::new(app));
         let routes = move || {
             App::new()
@@ -113,6 +117,11 @@ impl Server {
                 ))
                 .service(osb::scope())
                 .service(management::scope())
+                .configure(|routes| {
+                    if has_page {
+                        ui::serve(routes);
+                    }
+                })
                 .default_service(web::to(edge::no_such_path))
         };
         let server = HttpServer::build()

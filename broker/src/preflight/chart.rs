@@ -6,7 +6,10 @@ use odb_api_types::code::Code;
 use odb_core::finding::{Finding, Severity};
 use serde::Serialize;
 
-use crate::preflight::{context::Timeouts, doctor::foundation::Uaa};
+use crate::{
+    api::OwnCertificate,
+    preflight::{context::Timeouts, doctor::foundation::Uaa},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -202,6 +205,8 @@ pub(crate) struct Chart {
     pub(crate) ahead: Option<i64>,
     /// The UAA that has given a token for it.
     pub(crate) uaa: Uaa,
+    /// The certificates that it shows, its own first.
+    pub(crate) certificates: Vec<OwnCertificate>,
 }
 
 impl Chart {
@@ -212,6 +217,7 @@ impl Chart {
             rows: Vec::new(),
             ahead: None,
             uaa: Uaa::default(),
+            certificates: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@
 //! | `certificates` | the broker's own certificate, those of servers, and the trust roots |
 
 mod adapter;
-mod certificates;
+pub(crate) mod certificates;
 mod chart;
 pub mod check;
 mod cloud_controller;

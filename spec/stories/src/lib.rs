@@ -13,6 +13,7 @@
 //! | `instances_api` | a source of instances without a Cloud Controller |
 //! | `stand_in` | a server in place of a broker |
 //! | `collector` | a collector of traces |
+//! | `browser` | a real browser |
 //! | `api_document` | the answers that the broker's API documents allow |
 //! | `control` | fault injection and recorded calls |
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | the state of the upstreams and of the machine |
@@ -37,6 +38,7 @@ mod api_document;
 mod binaries;
 mod broker;
 mod broker_configuration;
+mod browser;
 mod cf;
 mod cloud_controller;
 mod collector;
@@ -73,6 +75,7 @@ pub use api_document::ApiDocument;
 pub use binaries::Binaries;
 pub use broker::{Broker, LogLine};
 pub use broker_configuration::BrokerConfiguration;
+pub use browser::{Browser, BrowserKey};
 pub use cf::{Cf, CfOutput};
 pub use cloud_controller::{CfOrder, CloudController};
 pub use collector::{Collector, ExportedSpan, SpanTree};

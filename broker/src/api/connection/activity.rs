@@ -10,7 +10,7 @@ pub(in crate::api) const LINGER: Duration = Duration::from_secs(1);
 
 /// The activity of a connection, shared between its stream and its requests. Both are on one thread.
 #[derive(Debug)]
-pub(in crate::api) struct Activity {
+pub(crate) struct Activity {
     in_flight: Cell<usize>,
     quiet_since: Cell<Instant>,
     /// When bytes arrived after the last request was read from the stream.
@@ -20,7 +20,7 @@ pub(in crate::api) struct Activity {
 
 /// A request on its way to an answer. Dropped, it has one, or needs none any more.
 #[derive(Debug)]
-pub(in crate::api) struct InFlight(Rc<Activity>);
+pub(crate) struct InFlight(Rc<Activity>);
 
 impl Activity {
     pub(super) fn new() -> Rc<Self> {
@@ -32,7 +32,7 @@ impl Activity {
         })
     }
 
-    pub(in crate::api) fn begin(self: &Rc<Self>) -> InFlight {
+    pub(crate) fn begin(self: &Rc<Self>) -> InFlight {
         self.in_flight.set(self.in_flight.get() + 1);
         self.has_begun.set(None);
         InFlight(self.clone())

@@ -21,7 +21,8 @@ use tokio_util::either::Either;
 
 use super::tls::ServedTls;
 
-pub(super) use activity::{Activity, LINGER};
+pub(super) use activity::LINGER;
+pub(crate) use activity::{Activity, InFlight};
 pub(super) use connection_limit::{Client, ConnectionLimit};
 pub(super) use stream::{GuardedStream, Timeouts};
 

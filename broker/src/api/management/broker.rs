@@ -34,9 +34,16 @@ pub(super) async fn version() -> HttpResponse {
     })
 }
 
-/// `GET /mgmt/v1/doctor`: what `on-demand-broker doctor` reports. One at a time: an examination sends requests to every
-/// upstream and starts adapters.
+/// `GET /mgmt/v1/doctor`: what `on-demand-broker doctor` reports.
 pub(super) async fn doctor(run: Run) -> Result<HttpResponse, ApiError> {
+    let report = examined(&run).await?;
+    Ok(HttpResponse::Ok()
+        .content_type(ContentType::json())
+        .body(report.report(Format::Json)))
+}
+
+/// Examines the upstreams. One at a time: an examination sends requests to every upstream and starts adapters.
+pub(crate) async fn examined(run: &Run) -> Result<Diagnosis, ApiError> {
     let Ok(permit) = run.app.examinations.clone().try_acquire_owned() else {
         return Err(ApiError::new(
             StatusCode::CONFLICT,
@@ -53,10 +60,7 @@ pub(super) async fn doctor(run: Run) -> Result<HttpResponse, ApiError> {
         spawn_blocking(move || runtime.block_on(examine(&file))).await
     });
     let examined = examined.await.and_then(|ended| ended.map_err(Cut::Off));
-    let report = examined.map_err(|cut| context.cut(cut))?;
-    Ok(HttpResponse::Ok()
-        .content_type(ContentType::json())
-        .body(report.report(Format::Json)))
+    examined.map_err(|cut| context.cut(cut))
 }
 
 async fn examine(file: &Path) -> Diagnosis {

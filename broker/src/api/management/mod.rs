@@ -10,6 +10,8 @@ use actix_web::{dev::HttpServiceFactory, web};
 
 use super::edge::{no_such_path, resource};
 
+pub(crate) use broker::examined;
+
 /// The paths that the Go broker does not have. Every error below them has a code: errands recognise by it that this
 /// broker has answered, and not a Go broker or a router.
 pub(super) const OWN: &str = "/mgmt/v1/";

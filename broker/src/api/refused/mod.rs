@@ -29,7 +29,7 @@ pub(super) enum Audience {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestKind {
+pub(crate) enum RequestKind {
     Operation(OperationKind),
     Bind,
     Unbind,

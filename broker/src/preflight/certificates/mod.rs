@@ -11,13 +11,13 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 const NOTICE_DAYS: i64 = 30;
 
 /// The complete days left, if they are few; negative after the end.
-fn days_left(end: Timestamp, now: Timestamp) -> Option<i64> {
+pub(crate) fn days_left(end: Timestamp, now: Timestamp) -> Option<i64> {
     let seconds = end.as_second() - now.as_second();
     let days = seconds.div_euclid(24 * 60 * 60);
     (days < NOTICE_DAYS).then_some(days)
 }
 
-fn day(time: Timestamp) -> Date {
+pub(crate) fn day(time: Timestamp) -> Date {
     time.to_zoned(TimeZone::UTC).date()
 }
 

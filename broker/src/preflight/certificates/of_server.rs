@@ -64,6 +64,7 @@ pub(crate) async fn look(
     };
     let now = Timestamp::now();
     let own = Shown::of(&chain);
+    chart.certificates.clone_from(&own.certificates);
     let authorities = &server.authorities;
     match judge(&server.trust, &chain, &server_name, now) {
         Ok(()) if authorities.verification == Verification::Off => {

@@ -66,6 +66,7 @@ pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
     let Some(tls) = loaded else {
         return chart;
     };
+    chart.certificates.clone_from(&tls.chain);
     match first_to_expire(&tls.chain) {
         None => chart.fine(Probe::Certificate, None, format!("`{file}`")),
         Some(first) => {

@@ -21,6 +21,9 @@ use jiff::Timestamp;
 use odb_config::{Inspection, Paths};
 use odb_core::finding::{Finding, Severity};
 
+use rustls_pki_types::{CertificateDer, pem::PemObject};
+
+use crate::api::OwnCertificate;
 use crate::preflight::{
     adapter::executable,
     certificates::own,
@@ -56,12 +59,32 @@ impl Diagnosis {
         self.configuration.is_fine() && self.count(Severity::Error) == 0
     }
 
-    fn rows(&self) -> impl Iterator<Item = (Subject, &Row)> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (Subject, &Row)> {
         let charts = self.charts.iter();
         charts.flat_map(|chart| chart.rows.iter().map(|row| (chart.subject, row)))
     }
 
-    fn findings(&self) -> impl Iterator<Item = (Subject, &Row, &Finding)> {
+    /// The findings about the configuration file.
+    pub(crate) fn configuration(&self) -> &Inspection {
+        &self.configuration.inspection
+    }
+
+    /// The certificates that the subjects show, and the configured trust roots under their keys.
+    pub(crate) fn certificates(&self) -> Vec<(String, OwnCertificate)> {
+        let shown = self.charts.iter().flat_map(|chart| {
+            let subject = chart.subject.to_string();
+            let certificates = chart.certificates.iter().cloned();
+            certificates.map(move |certificate| (subject.clone(), certificate))
+        });
+        let roots = self.configuration.inspection.certificates.iter();
+        let roots = roots.flat_map(|(key, pem)| {
+            let read = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
+            read.filter_map(|der| Some((key.clone(), OwnCertificate::of(&der)?)))
+        });
+        shown.chain(roots).collect()
+    }
+
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (Subject, &Row, &Finding)> {
         self.rows()
             .filter_map(|(subject, row)| Some((subject, row, row.finding()?)))
     }

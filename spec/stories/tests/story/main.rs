@@ -56,6 +56,7 @@
 //! | `audit` | the audit lines of changes |
 //! | `certificate_reload` | the broker's certificate changes while it serves |
 //! | `tls` | certificates of the wrong kind, expired ones, and those of another owner |
+//! | `page`, `browser` | the page for operators; a browser that shows it |
 //! | `documents` | the documents |
 //! | `guide` | the operators' guide |
 //! | `tutorial`, `skeletons` | the tutorial, and the adapters of `odb-adapter new` |
@@ -73,6 +74,7 @@ mod author;
 mod bad_adapters;
 mod bad_requests;
 mod bindings;
+mod browser;
 mod cancelling;
 mod certificate_reload;
 mod check;
@@ -117,6 +119,7 @@ mod old_foundations;
 mod operation_status;
 mod orphans;
 mod outgoing_calls;
+mod page;
 mod parallel_orders;
 mod plan_schemas;
 mod post_start;

@@ -1,0 +1,159 @@
+//! `GET /ui/health`: what `doctor` reports, and the certificates by expiry.
+
+use actix_web::HttpResponse;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    answer::{ErrorView, PageError, page},
+    words::{Tone, Toned},
+};
+use crate::{
+    api::{Run, examined},
+    preflight::{
+        certificates::{day, days_left},
+        doctor::Diagnosis,
+    },
+};
+
+#[derive(Serialize)]
+struct Content {
+    error: Option<ErrorView>,
+    report: Option<Report>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    is_well: bool,
+    subjects: Vec<Subject>,
+    findings: Vec<FindingView>,
+    certificates: Vec<Certificate>,
+}
+
+#[derive(Serialize)]
+struct Subject {
+    name: String,
+    probes: Vec<Probe>,
+}
+
+#[derive(Serialize)]
+struct Probe {
+    name: String,
+    result: Toned,
+    text: String,
+    took: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FindingView {
+    tone: Tone,
+    code: String,
+    what: String,
+    tried: String,
+    came: String,
+    remedy: String,
+}
+
+#[derive(Serialize)]
+struct Certificate {
+    of: String,
+    subject: String,
+    expiry: String,
+    days: i64,
+    tone: Tone,
+}
+
+pub(super) async fn show(run: Run) -> Result<HttpResponse, PageError> {
+    let (report, error) = match examined(&run).await {
+        Ok(diagnosis) => (Some(Report::of(&diagnosis, Timestamp::now())), None),
+        Err(error) => (None, Some(ErrorView::of(&error))),
+    };
+    page(&run, "health", "health.html", &Content { error, report })
+}
+
+impl Report {
+    fn of(diagnosis: &Diagnosis, now: Timestamp) -> Self {
+        let mut subjects: Vec<Subject> = Vec::new();
+        for (subject, row) in diagnosis.rows() {
+            let name = subject.to_string();
+            let probe = Probe {
+                name: row.probe.to_string(),
+                result: result(row.marks().1),
+                text: row.text().to_owned(),
+                took: row.took.map(|took| format!("{} ms", took.as_millis())),
+            };
+            match subjects.last_mut() {
+                Some(last) if last.name == name => last.probes.push(probe),
+                _ => subjects.push(Subject {
+                    name,
+                    probes: vec![probe],
+                }),
+            }
+        }
+        let findings = diagnosis
+            .findings()
+            .map(|(subject, row, finding)| FindingView {
+                tone: result(row.marks().1).tone,
+                code: finding.code.to_string(),
+                what: format!("{subject}, {}", row.probe),
+                tried: finding.tried.clone(),
+                came: finding.came().to_owned(),
+                remedy: finding.remedy.clone(),
+            });
+        let inspection = diagnosis.configuration();
+        let of_file = [
+            (Tone::Bad, &inspection.errors),
+            (Tone::Busy, &inspection.warnings),
+        ];
+        let of_file = of_file.into_iter().flat_map(|(tone, findings)| {
+            findings.iter().map(move |finding| FindingView {
+                tone,
+                code: odb_api_types::code::Code::ConfigurationInvalid.to_string(),
+                what: "configuration".to_owned(),
+                tried: String::new(),
+                came: finding.to_string(),
+                remedy: "Correct the file and deploy the broker again.".to_owned(),
+            })
+        });
+        Self {
+            is_well: diagnosis.is_well(),
+            findings: findings.chain(of_file).collect(),
+            certificates: certificates(diagnosis, now),
+            subjects,
+        }
+    }
+}
+
+fn result(word: &str) -> Toned {
+    match word {
+        "fine" => Toned::new("fine", Tone::Good),
+        "not-asked" => Toned::new("not checked", Tone::Plain),
+        "warning" => Toned::new("warning", Tone::Busy),
+        _ => Toned::new("error", Tone::Bad),
+    }
+}
+
+/// The first to expire comes first. One that several subjects show is listed once for each.
+fn certificates(diagnosis: &Diagnosis, now: Timestamp) -> Vec<Certificate> {
+    let mut certificates = diagnosis.certificates();
+    certificates.sort_by(|(of, one), (also, other)| {
+        (one.not_after, of, &one.subject).cmp(&(other.not_after, also, &other.subject))
+    });
+    certificates.dedup();
+    let views = certificates.into_iter().map(|(of, certificate)| {
+        let end = certificate.not_after;
+        let days = (end.as_second() - now.as_second()).div_euclid(24 * 60 * 60);
+        Certificate {
+            of,
+            subject: certificate.subject,
+            expiry: day(end).to_string(),
+            days,
+            tone: match days_left(end, now) {
+                None => Tone::Good,
+                Some(days) if days >= 0 => Tone::Busy,
+                Some(_) => Tone::Bad,
+            },
+        }
+    });
+    views.collect()
+}

@@ -1,0 +1,65 @@
+//! What the page is configured to do, and what it keeps in memory.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use odb_config::{BasicCredentials, Ui, UiAction};
+use tokio::sync::Semaphore;
+
+use super::csrf::FormTokens;
+use crate::api::RecentChanges;
+
+/// How many event streams may be open at once. Each holds a connection.
+const STREAMS: usize = 16;
+
+/// The page of this process.
+#[derive(Debug)]
+pub struct Page {
+    ui: Ui,
+    started: Timestamp,
+    recent_changes: RecentChanges,
+    tokens: FormTokens,
+    streams: Arc<Semaphore>,
+}
+
+impl Page {
+    pub fn new(ui: Ui, of_broker: &BasicCredentials) -> Self {
+        let password = ui.credentials.as_ref().unwrap_or(of_broker).password();
+        Self {
+            tokens: FormTokens::of(password),
+            ui,
+            started: Timestamp::now(),
+            recent_changes: RecentChanges::default(),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+        }
+    }
+
+    /// The credentials of its own, if it has any.
+    pub(crate) fn credentials(&self) -> Option<&BasicCredentials> {
+        self.ui.credentials.as_ref()
+    }
+
+    pub(crate) fn recent_changes(&self) -> &RecentChanges {
+        &self.recent_changes
+    }
+
+    pub(super) fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    pub(super) fn tokens(&self) -> &FormTokens {
+        &self.tokens
+    }
+
+    pub(super) fn streams(&self) -> &Arc<Semaphore> {
+        &self.streams
+    }
+
+    pub(super) fn allows(&self, action: UiAction) -> bool {
+        self.ui.actions.contains(&action)
+    }
+
+    pub(super) fn reads_only(&self) -> bool {
+        self.ui.actions.is_empty()
+    }
+}

@@ -1,0 +1,135 @@
+//! The page is off unless it is switched on, and has its own credentials.
+
+use odb_stories::Foundation;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{OPERATOR, PASSWORD, WithPage, form, view, with_everything};
+
+const PATHS: [&str; 6] = [
+    "/ui",
+    "/ui/rollouts",
+    "/ui/quotas",
+    "/ui/health",
+    "/ui/audit",
+    "/ui/instances/i",
+];
+
+#[tokio::test]
+async fn without_the_switch_there_is_no_page() {
+    let foundation = Foundation::bare().start().await;
+    for ui in [Value::Null, json!({ "enabled": false })] {
+        let mut broker = foundation.broker().with_page(ui).start().await;
+        let platform = broker.platform();
+        for path in PATHS {
+            platform.manage(path).await.expect_status(404);
+        }
+        let request = form(platform, "i", "upgrade", "");
+        platform.send(request).await.expect_status(404);
+        broker.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn without_credentials_of_its_own_the_brokers_log_in_and_the_page_only_reads() {
+    let foundation = Foundation::setup().start().await;
+    let ui = json!({ "enabled": true });
+    let broker = foundation.broker().with_page(ui).start().await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
+
+    let wrong = platform.with_wrong_password().manage("/ui").await;
+    assert!(
+        wrong
+            .expect_status(401)
+            .header("www-authenticate")
+            .starts_with("Basic")
+    );
+    let path = format!("/ui/instances/{instance}");
+    let text = view(platform, &path).await;
+    assert!(text.contains("read-only"), "{text}");
+    for action in ["upgrade", "cancel", "delete"] {
+        assert!(!text.contains(&format!("{path}/{action}\"")), "{text}");
+        let confirmation = platform.manage(&format!("{path}/{action}")).await;
+        confirmation.expect_status(403);
+        let request = form(platform, &instance, action, "token=1.x");
+        let refused = platform.send(request).await;
+        assert!(refused.expect_status(403).text.contains("ODB-2021"));
+    }
+    assert!(!text.contains("<form method=\"post\""), "{text}");
+    let status = platform.operation_status(&instance).await.json();
+    assert_eq!(status["kind"], "create", "nothing has begun");
+}
+
+#[tokio::test]
+async fn credentials_of_the_page_open_the_page_and_nothing_else() {
+    let foundation = Foundation::bare().start().await;
+    let (broker, operator) = with_everything(&foundation).await;
+    let platform = broker.platform();
+
+    for path in PATHS.iter().take(5) {
+        platform.manage(path).await.expect_status(401);
+        view(&operator, path).await;
+    }
+    for path in [
+        "/v2/catalog",
+        "/mgmt/v1/doctor",
+        "/metrics",
+        "/uix",
+        "/%75i",
+    ] {
+        operator.manage(path).await.expect_status(401);
+    }
+    // However the path is spelled, the credentials of the broker do not open it.
+    let spelled = platform.manage("/%75i").await;
+    spelled.expect_status(404);
+    let url = format!("{}/ui", broker.url());
+    assert_ne!((OPERATOR, PASSWORD), ("broker", broker.password()), "{url}");
+}
+
+#[tokio::test]
+async fn every_answer_keeps_other_sites_out_and_pages_out_of_caches() {
+    let foundation = Foundation::bare().start().await;
+    let (_broker, operator) = with_everything(&foundation).await;
+    let page = operator.manage("/ui").await;
+    let (_, rest) = page
+        .text
+        .split_once("/ui/assets/")
+        .expect("the page has a stylesheet");
+    let (stylesheet, _) = rest.split_once('"').expect("its address ends");
+    let stylesheet = format!("/ui/assets/{stylesheet}");
+
+    for (path, status, cache) in [
+        ("/ui", 200, "no-store"),
+        ("/ui/health", 200, "no-store"),
+        ("/ui/nosuch", 404, "no-store"),
+        ("/ui/instances/nosuch", 404, "no-store"),
+        (&stylesheet, 200, "private, max-age=31536000, immutable"),
+        ("/ui/assets/page.css", 404, "no-store"),
+    ] {
+        let answer = operator.manage(path).await;
+        answer.expect_status(status);
+        let policy = answer.header("content-security-policy");
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(answer.header("referrer-policy"), "same-origin", "{path}");
+        assert_eq!(answer.header("cache-control"), cache, "{path}");
+    }
+    for forbidden in ["style=\"", " onclick", "http://", "https://"] {
+        let text = page
+            .text
+            .replace("http://www.w3.org/2000/svg", "")
+            .replace("http%3A", "");
+        assert!(!text.contains(forbidden), "{forbidden}: {text}");
+    }
+    let request = operator.management_request(Method::DELETE, "/ui");
+    operator.send(request).await.expect_status(405);
+}
