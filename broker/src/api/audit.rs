@@ -110,7 +110,7 @@ impl AuditEntry {
             self.originator = Originator::default();
         }
         let result = match status.as_u16() {
-            202 => "accepted",
+            202 | 303 => "accepted",
             200..=299 => "done",
             400..=499 => "refused",
             _ => "failed",

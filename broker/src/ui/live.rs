@@ -27,8 +27,8 @@ use crate::api::{Activity, ApiError, InFlight, Run, instance_id};
 /// How often the operation is looked at. A reconciler's snapshot is in memory.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A comment after this long without an event, so that routers keep the connection.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A comment after this long without an event: routers keep the connection, and a browser that has left is noticed.
+const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// A stream ends after this long. The browser connects again.
 const LONGEST: Duration = Duration::from_mins(30);

@@ -1,12 +1,12 @@
 //! A real browser: Chromium without a display, driven over WebDriver (<https://www.w3.org/TR/webdriver2/>).
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{process::Command, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{Process, eventually};
+use crate::{Foundation, Process, eventually};
 
 const START_LIMIT: Duration = Duration::from_mins(1);
 
@@ -40,8 +40,9 @@ impl BrowserKey {
 }
 
 impl Browser {
-    /// Starts one that keeps its files in this folder and accepts the certificates of the sandbox.
-    pub async fn start(folder: &Path) -> Self {
+    /// Starts one that keeps its files in the foundation's folder and accepts the certificates of the sandbox.
+    pub async fn start(foundation: &Foundation) -> Self {
+        let folder = foundation.folder();
         let mut command = Command::new("chromedriver");
         command
             .arg("--port=0")
@@ -58,12 +59,8 @@ impl Browser {
             port.ok_or(output)
         })
         .await;
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .build()
-            .expect("it has no special settings");
         let mut browser = Self {
-            http,
+            http: foundation.http().clone(),
             session: format!("http://127.0.0.1:{port}/session"),
             _driver: driver,
         };

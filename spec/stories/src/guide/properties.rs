@@ -55,7 +55,7 @@ const NO_KEYS: [&str; 6] = [
 ];
 
 /// The sections of `broker.yml` beside `broker`.
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 8] = [
     "bosh",
     "bosh_credhub",
     "cf",
@@ -63,6 +63,7 @@ const SECTIONS: [&str; 7] = [
     "service_catalog",
     "service_deployment",
     "service_instances_api",
+    "ui",
 ];
 
 pub fn properties_page() -> String {

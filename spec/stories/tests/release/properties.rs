@@ -138,6 +138,7 @@ fn every_key_of_the_configuration_has_a_property() {
         "/service_adapter",
         "/service_deployment",
         "/service_catalog",
+        "/ui",
     ] {
         let keys = schema.pointer(&format!(
             "{}/properties",

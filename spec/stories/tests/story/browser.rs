@@ -28,7 +28,7 @@ impl Visit {
     async fn begin(foundation: &Foundation, broker: &Broker) -> Self {
         let axe = env::var_os("ODB_AXE").expect("scripts/test sets its path");
         let screenshots = env::var_os("ODB_SCREENSHOTS").map(PathBuf::from);
-        let browser = Browser::start(foundation.folder()).await;
+        let browser = Browser::start(foundation).await;
         let url = broker.url().to_owned();
         // From now on the browser knows the credentials of the site.
         let password = PASSWORD.replace(' ', "%20");
@@ -143,6 +143,37 @@ async fn a_fleet(instances: usize) -> (Foundation, Broker) {
     (foundation, new)
 }
 
+/// Some instances of a rollout are done.
+async fn upgrade_some(broker: &Broker) {
+    let platform = broker.platform();
+    let run = json!({ "kind": "upgrade", "holder": "process 4711 on jumpbox" });
+    platform.begin_run(&run).await.expect_status(201);
+    let inventory = platform.inventory("plan=small").await.json();
+    let entries = inventory["service_instances"].as_array().unwrap();
+    let seeded = entries
+        .iter()
+        .filter(|entry| entry["name"] != "orders-cache");
+    let fit = seeded.filter(|entry| entry["operation"]["state"] == "succeeded");
+    for entry in fit.take(24) {
+        let body = json!({ "plan_id": entry["plan_id"], "context": {} });
+        let id = entry["service_instance_id"].as_str().unwrap();
+        let begun = platform.operate(id, "upgrade", &body).await;
+        begun.expect_status(202);
+    }
+    eventually("some instances are upgraded", TIMEOUT, async || {
+        let inventory = platform.inventory("plan=small").await.json();
+        let entries = inventory["service_instances"].as_array().unwrap();
+        let done = entries.iter().filter(|entry| entry["up_to_date"] == true);
+        let done = done.count();
+        if done >= 24 {
+            Ok(())
+        } else {
+            Err(format!("{done} are"))
+        }
+    })
+    .await;
+}
+
 async fn instance_named(broker: &Broker, name: &str) -> String {
     let inventory = broker.platform().inventory("").await.json();
     let instances = inventory["service_instances"].as_array().unwrap();
@@ -164,7 +195,8 @@ async fn an_operator_finds_an_instance_upgrades_it_and_cancels_the_upgrade() {
     browser.enter("input[name=q]", "orders").await;
     browser.click(".filters button").await;
     browser.shows(".paging", "of", TIMEOUT).await;
-    browser.click("tbody th a").await;
+    let listed = format!("tbody a[href$='{instance}']");
+    browser.click(&listed).await;
     browser.shows("h1", "orders-cache", TIMEOUT).await;
     visit.check("instance").await;
     browser.click("a[href$='/changes']").await;
@@ -173,6 +205,7 @@ async fn an_operator_finds_an_instance_upgrades_it_and_cancels_the_upgrade() {
         .await;
     visit.check("changes").await;
 
+    upgrade_some(&broker).await;
     hold(&foundation, "Updating instance").await;
     browser.click("a[href$='/upgrade']").await;
     browser.shows("h1", "Upgrade orders-cache?", TIMEOUT).await;
@@ -190,15 +223,20 @@ async fn an_operator_finds_an_instance_upgrades_it_and_cancels_the_upgrade() {
         .await;
     task_is_held(&foundation, "create deployment").await;
     visit.check("in-progress").await;
-    let run = json!({ "kind": "upgrade", "holder": "process 4711 on jumpbox" });
-    broker.platform().begin_run(&run).await.expect_status(201);
+    visit.open("/ui/rollouts").await;
+    browser.shows("h3", "This wave", TIMEOUT).await;
+    visit.check("wave").await;
+    visit.open(&format!("/ui/instances/{instance}")).await;
     browser.click("#cancel").await;
     browser.shows("h1", "Cancel the operation", TIMEOUT).await;
     browser.click("button[type=submit]").await;
     browser
+        .shows(".notice", "ends as soon as possible", TIMEOUT)
+        .await;
+    foundation.control().clear_faults().await;
+    browser
         .shows("#operation .headline", "failed", TIMEOUT)
         .await;
-    foundation.control().clear_task_faults().await;
 
     visit
         .open(&format!("/ui/instances/{instance}/delete"))

@@ -100,6 +100,13 @@ fn is_done(file: &str, site: &Site) -> bool {
             broker["cf"]["uaa"]["client_definition"]["authorities"] == "uaa.resource"
         }
         "telemetry.yml" => broker["broker"]["enable_telemetry"] == true,
+        "page.yml" => {
+            let page = &broker["ui"];
+            page["enabled"] == true
+                && page["password"]
+                    .as_str()
+                    .is_some_and(|word| !word.is_empty())
+        }
         "route-registrar.yml" => {
             let route = "redis-broker.sys.example.org";
             let made = site.manifest["variables"].to_string();

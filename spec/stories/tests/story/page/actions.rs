@@ -2,7 +2,7 @@
 
 use odb_stories::{Foundation, new_id};
 
-use super::{confirmed, everything, follow, form, token, view, with_everything};
+use super::{confirmed, everything, follow, form, operator, token, view, with_everything};
 use crate::cancelling::{hold, task_is_held};
 
 #[tokio::test]
@@ -54,12 +54,21 @@ async fn an_action_of_another_site_or_without_its_token_is_refused_and_nothing_b
 #[tokio::test]
 async fn an_instance_is_upgraded_cancelled_and_deleted_and_each_action_is_audited() {
     let foundation = Foundation::setup().with_director_admin().start().await;
-    let (broker, operator) = with_everything(&foundation).await;
+    let configuration = |release: &str| {
+        let configuration = foundation.broker().with_password("of both brokers");
+        configuration
+            .with("/ui", everything())
+            .with("/service_deployment/releases/0/version", release.into())
+    };
+    let mut old = configuration("7.4").start().await;
     let cf = foundation.cf();
-    cf.register(&broker).await;
+    cf.register(&old).await;
     cf.run(&["create-service", "redis", "small", "orders", "--wait"])
         .await
         .succeeded();
+    old.stop().await;
+    let broker = configuration("7.5").start().await;
+    let operator = operator(&foundation, &broker);
     let inventory = broker.platform().inventory("").await.json();
     let instance = inventory["service_instances"][0]["service_instance_id"]
         .as_str()
@@ -83,6 +92,7 @@ async fn an_instance_is_upgraded_cancelled_and_deleted_and_each_action_is_audite
     let page = confirmed(&operator, &instance, "cancel", "").await;
     let page = follow(&operator, &page).await;
     assert!(page.contains("ends as soon as possible"), "{page}");
+    foundation.control().clear_faults().await;
     platform.fails(&instance, "").await;
 
     let wrong = confirmed(&operator, &instance, "delete", "&name=other").await;
@@ -92,7 +102,6 @@ async fn an_instance_is_upgraded_cancelled_and_deleted_and_each_action_is_audite
             .text
             .contains("Nothing was deleted")
     );
-    foundation.control().clear_task_faults().await;
     let begun = confirmed(&operator, &instance, "delete", "&name=orders").await;
     let begun = follow(&operator, &begun).await;
     assert!(begun.contains("The deletion has begun."), "{begun}");

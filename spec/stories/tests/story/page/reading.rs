@@ -139,7 +139,7 @@ async fn the_rest_is_shown_while_an_upstream_is_down() {
     let (broker, operator) = with_everything(&foundation).await;
     foundation.cf().register(&broker).await;
     let instance = broker.platform().created().await;
-    let down = Fault::of("cloud-controller", "").answers(500);
+    let down = Fault::of("cloud-controller", "GET").answers(500);
     foundation.control().set(down.times(10_000)).await;
 
     let list = view(&operator, "/ui").await;
