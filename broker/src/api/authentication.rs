@@ -53,7 +53,10 @@ pub(super) async fn authenticate(
     if let Some(activity) = activity {
         activity.leave_unread(request.head());
     }
-    metrics().failed_authentication();
+    let is_attempt = !ui::awaits_challenge(request.path(), request.headers());
+    if is_attempt {
+        metrics().failed_authentication();
+    }
     UnauthenticatedLog::note(&request);
     let is_summarized = request
         .extensions()
@@ -69,7 +72,8 @@ pub(super) async fn authenticate(
         },
     );
     let response: HttpResponse = error.answer_unless(is_summarized);
-    if let Some(throttle) = request.app_data::<Data<AuthenticationThrottle>>() {
+    let throttle = request.app_data::<Data<AuthenticationThrottle>>();
+    if let Some(throttle) = throttle.filter(|_| is_attempt) {
         let client = request.peer_addr().map(Client::at);
         match throttle.refuse(client, Instant::now()) {
             Delay::Now => {}

@@ -115,6 +115,7 @@ pub(super) async fn attend(
         id.clone(),
         summarized.clone(),
     )
+    .filter(|_| !ui::awaits_challenge(request.path(), request.headers()))
     .map(|audit| audit.kept_by(request.app_data::<Data<AppState>>().cloned()));
     let error = check_head(&request);
     async move {

@@ -21,7 +21,7 @@ use super::{
     assets::{ASSETS, AssetNames},
     is_page,
     page::Page,
-    words::Moment,
+    words::{Moment, Piece, pieces},
 };
 use crate::api::{ApiError, Run};
 
@@ -137,7 +137,7 @@ pub(super) struct PageError(ApiError);
 pub(super) struct ErrorView {
     pub(super) status: u16,
     pub(super) code: String,
-    pub(super) text: String,
+    pub(super) text: Vec<Piece>,
     pub(super) remedy: &'static str,
 }
 
@@ -148,7 +148,7 @@ impl ErrorView {
         Self {
             status: error.status.as_u16(),
             code: error.code.to_string(),
-            text: error.for_user.clone(),
+            text: pieces(&error.for_user),
             remedy: remedy(error),
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     answer::{ErrorView, PageError, page},
-    words::{Tone, Toned},
+    words::{Piece, Tone, Toned, pieces},
 };
 use crate::{
     api::{Run, examined},
@@ -40,7 +40,7 @@ struct Subject {
 struct Probe {
     name: String,
     result: Toned,
-    text: String,
+    text: Vec<Piece>,
     took: Option<String>,
 }
 
@@ -49,9 +49,9 @@ struct FindingView {
     tone: Tone,
     code: String,
     what: String,
-    tried: String,
-    came: String,
-    remedy: String,
+    tried: Vec<Piece>,
+    came: Vec<Piece>,
+    remedy: Vec<Piece>,
 }
 
 #[derive(Serialize)]
@@ -79,7 +79,7 @@ impl Report {
             let probe = Probe {
                 name: row.probe.to_string(),
                 result: result(row.marks().1),
-                text: row.text().to_owned(),
+                text: pieces(row.text()),
                 took: row.took.map(|took| format!("{} ms", took.as_millis())),
             };
             match subjects.last_mut() {
@@ -96,9 +96,9 @@ impl Report {
                 tone: result(row.marks().1).tone,
                 code: finding.code.to_string(),
                 what: format!("{subject}, {}", row.probe),
-                tried: finding.tried.clone(),
-                came: finding.came().to_owned(),
-                remedy: finding.remedy.clone(),
+                tried: pieces(&finding.tried),
+                came: pieces(finding.came()),
+                remedy: pieces(&finding.remedy),
             });
         let inspection = diagnosis.configuration();
         let of_file = [
@@ -110,9 +110,9 @@ impl Report {
                 tone,
                 code: odb_api_types::code::Code::ConfigurationInvalid.to_string(),
                 what: "configuration".to_owned(),
-                tried: String::new(),
-                came: finding.to_string(),
-                remedy: "Correct the file and deploy the broker again.".to_owned(),
+                tried: Vec::new(),
+                came: pieces(&finding.to_string()),
+                remedy: pieces("Correct the file and deploy the broker again."),
             })
         });
         Self {

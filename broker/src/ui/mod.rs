@@ -26,6 +26,7 @@ mod words;
 
 use actix_web::{
     HttpResponse, Resource,
+    http::header::{self, HeaderMap},
     middleware::from_fn,
     web::{self, ServiceConfig},
 };
@@ -40,6 +41,12 @@ const PREFIX: &str = "/ui";
 pub(crate) fn is_page(path: &str) -> bool {
     path.strip_prefix(PREFIX)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a browser requests a path of the page without credentials, as it does before it learns that it needs them.
+/// That is no attempt to guess a password.
+pub(crate) fn awaits_challenge(path: &str, headers: &HeaderMap) -> bool {
+    is_page(path) && !headers.contains_key(header::AUTHORIZATION)
 }
 
 pub(crate) fn serve(routes: &mut ServiceConfig) {

@@ -117,6 +117,23 @@ pub(super) fn place(entry: &InventoryEntry) -> String {
     parts.join(" / ")
 }
 
+/// A part of a text: what is between back-ticks is code.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Piece {
+    text: String,
+    is_code: bool,
+}
+
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let is_paired = text.matches('`').count().is_multiple_of(2);
+    let parts = text.split('`').enumerate();
+    let pieces = parts.map(|(index, part)| Piece {
+        text: part.to_owned(),
+        is_code: is_paired && index % 2 == 1,
+    });
+    pieces.filter(|piece| !piece.text.is_empty()).collect()
+}
+
 pub(super) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
@@ -127,6 +144,17 @@ pub(super) fn capitalized(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_between_back_ticks_is_code() {
+        let found = pieces("set `a.b` now");
+        let found: Vec<_> = found
+            .iter()
+            .map(|piece| (&*piece.text, piece.is_code))
+            .collect();
+        assert_eq!(found, [("set ", false), ("a.b", true), (" now", false)]);
+        assert!(pieces("one ` alone").iter().all(|piece| !piece.is_code));
+    }
 
     #[test]
     fn an_operation_says_how_long_it_takes_or_when_it_began() {

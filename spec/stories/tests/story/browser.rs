@@ -274,6 +274,12 @@ async fn an_operator_finds_an_instance_upgrades_it_and_cancels_the_upgrade() {
             .await;
         assert_eq!(width, 390, "nothing is beside the screen");
     }
+    // Otherwise the answers would be delayed.
+    let metrics = broker.metrics().await.text;
+    assert!(
+        metrics.contains("odb_http_failed_authentications_total 0\n"),
+        "{metrics}"
+    );
     visit.browser.close().await;
 }
 

@@ -4,7 +4,7 @@ use odb_stories::Foundation;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{OPERATOR, PASSWORD, WithPage, form, view, with_everything};
+use super::{WithPage, form, view, with_everything};
 
 const PATHS: [&str; 6] = [
     "/ui",
@@ -83,8 +83,40 @@ async fn credentials_of_the_page_open_the_page_and_nothing_else() {
     // However the path is spelled, the credentials of the broker do not open it.
     let spelled = platform.manage("/%75i").await;
     spelled.expect_status(404);
-    let url = format!("{}/ui", broker.url());
-    assert_ne!((OPERATOR, PASSWORD), ("broker", broker.password()), "{url}");
+}
+
+#[tokio::test]
+async fn a_request_without_credentials_is_no_failed_attempt_and_one_with_wrong_ones_is() {
+    let foundation = Foundation::bare().start().await;
+    let (broker, operator) = with_everything(&foundation).await;
+    for method in [Method::GET, Method::POST] {
+        let request = operator.anonymous_request(method, "/ui/instances/i/upgrade");
+        operator.send(request).await.expect_status(401);
+    }
+    let metrics = broker.metrics().await.text;
+    assert!(
+        metrics.contains("odb_http_failed_authentications_total 0\n"),
+        "{metrics}"
+    );
+
+    let wrong = operator.with_wrong_password();
+    let request = form(&wrong, "i", "upgrade", "");
+    wrong.send(request).await.expect_status(401);
+    let metrics = broker.metrics().await.text;
+    assert!(
+        metrics.contains("odb_http_failed_authentications_total 1\n"),
+        "{metrics}"
+    );
+    let audit = view(&operator, "/ui/audit").await;
+    assert_eq!(
+        audit.matches("data-label=\"Operation\"").count(),
+        1,
+        "{audit}"
+    );
+    assert!(
+        !audit.contains("page operator"),
+        "the name is not trusted: {audit}"
+    );
 }
 
 #[tokio::test]
