@@ -149,6 +149,9 @@ fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
     let catalog = root.section("service_catalog");
     let offering = catalog::read(&catalog);
     let ui = ui::read(&root.section("ui"));
+    if let (Ok(Some(ui)), Some(broker)) = (&ui, &broker) {
+        ui::refuse_those_of_the_broker(ui, broker, &root.section("ui"));
+    }
     root.warn_unknown_keys();
 
     if let Some(adapter) = &adapter {

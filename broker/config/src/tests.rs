@@ -12,6 +12,7 @@ mod addresses;
 mod client_definition;
 mod secrets;
 mod typos;
+mod ui;
 
 /// A configuration that needs only an executable: the test's own.
 fn minimal() -> String {

@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{broker::BasicCredentials, findings::AlreadyReported, section::Section};
+use secrecy::ExposeSecret;
+
+use super::{
+    broker::{BasicCredentials, Broker},
+    findings::AlreadyReported,
+    section::{Found, Section},
+};
 
 /// The page for operators at `/ui`.
 #[derive(Debug)]
@@ -66,6 +72,14 @@ fn credentials(section: &Section<'_>) -> Result<Option<BasicCredentials>, Alread
     let (username, password) = (section.text("username"), section.text("password"));
     let is_given = |key| section.has_value(key);
     let missing = match (username, password) {
+        (Some(username), Some(_)) if username.value.contains(':') => {
+            let text = (
+                "has a colon, which ends the name in basic authentication",
+                "give another name",
+            );
+            section.refuse_value::<(), _>(&username, text);
+            return Err(AlreadyReported);
+        }
         (Some(username), Some(password)) => {
             let (username, password) = (username.value, password.value.into());
             return Ok(Some(BasicCredentials::new(username, password)));
@@ -86,21 +100,28 @@ fn credentials(section: &Section<'_>) -> Result<Option<BasicCredentials>, Alread
     Err(AlreadyReported)
 }
 
-fn actions(section: &Section<'_>) -> Option<BTreeSet<UiAction>> {
-    let mut known = Some(BTreeSet::new());
-    for wanted in section.texts("actions") {
-        match UiAction::named(&wanted.value) {
-            Some(action) => {
-                if let Some(known) = &mut known {
-                    known.insert(action);
-                }
-            }
-            None => {
-                let names = UiAction::ALL.map(UiAction::name).join("`, `");
-                let right = format!("the page knows `{names}`");
-                known = section.refuse_value(&wanted, (wanted.quoted(), right));
-            }
-        }
+/// With the same credentials, those of the page would open the APIs as well.
+pub(super) fn refuse_those_of_the_broker(ui: &Ui, broker: &Broker, section: &Section<'_>) {
+    let is_same = ui.credentials.as_ref().is_some_and(|own| {
+        let (username, password) = (own.username(), own.password().expose_secret());
+        let of_broker = &broker.credentials;
+        of_broker.admit(username.as_bytes(), password.as_bytes())
+    });
+    if is_same {
+        let wrong = "is the broker's, with its name: the page would open the APIs as well";
+        section.refuse::<()>("password", (wrong, "give another one"));
     }
-    known
+}
+
+fn actions(section: &Section<'_>) -> Option<BTreeSet<UiAction>> {
+    let read = |wanted: Found<String>| {
+        UiAction::named(&wanted.value).or_else(|| {
+            let names = UiAction::ALL.map(UiAction::name).join("`, `");
+            let right = format!("supported are `{names}`");
+            section.refuse_value(&wanted, (wanted.quoted(), right))
+        })
+    };
+    // Each wrong one is reported.
+    let read: Vec<Option<UiAction>> = section.texts("actions").into_iter().map(read).collect();
+    read.into_iter().collect()
 }

@@ -137,7 +137,9 @@ impl AuditEntry {
             "change requested"
         );
         let page = self.app.as_ref().and_then(|app| app.page.as_ref());
-        if let Some(page) = page {
+        // Requests of unauthenticated clients would displace the others.
+        let is_authenticated = status != Some(StatusCode::UNAUTHORIZED.as_u16());
+        if let Some(page) = page.filter(|_| is_authenticated) {
             page.recent_changes().add(ChangeLine {
                 at: Timestamp::now(),
                 operation: self.operation,

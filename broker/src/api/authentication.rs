@@ -9,7 +9,7 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse,
+    Error, HttpMessage, HttpResponse, ResponseError,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
@@ -40,7 +40,16 @@ pub(super) async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    if request.path() == endpoints::HEALTH || is_admitted(&request) {
+    let is_admitted = request.path() == endpoints::HEALTH || is_admitted(&request);
+    if is_admitted && is_forged(&request) {
+        let error = ApiError::new(
+            StatusCode::FORBIDDEN,
+            Code::Forbidden,
+            "The request comes from a page of another site.",
+        );
+        return Ok(request.into_response(error.error_response()));
+    }
+    if is_admitted {
         return next
             .call(request)
             .await
@@ -53,7 +62,9 @@ pub(super) async fn authenticate(
     if let Some(activity) = activity {
         activity.leave_unread(request.head());
     }
-    let is_attempt = !ui::awaits_challenge(request.path(), request.headers());
+    let app = request.app_data::<Data<AppState>>();
+    let is_of_page = app.is_some_and(|app| app.page_at(request.path()).is_some());
+    let is_attempt = !(is_of_page && ui::awaits_challenge(request.headers()));
     if is_attempt {
         metrics().failed_authentication();
     }
@@ -65,7 +76,7 @@ pub(super) async fn authenticate(
     let error = ApiError::new(
         StatusCode::UNAUTHORIZED,
         Code::Unauthorized,
-        if ui::is_page(request.path()) {
+        if is_of_page {
             "Not authorized: give the user name and password of the page."
         } else {
             "Not authorized: give the broker's user name and password."
@@ -91,15 +102,24 @@ pub(super) async fn authenticate(
     Ok(ServiceResponse::new(request, response))
 }
 
-fn is_admitted(request: &ServiceRequest) -> bool {
+pub(super) fn is_admitted(request: &ServiceRequest) -> bool {
     let Some(app) = request.app_data::<Data<AppState>>() else {
         return false;
     };
-    let page = app.page.as_ref().filter(|_| ui::is_page(request.path()));
+    let page = app.page_at(request.path());
     let own = page.and_then(|page| page.credentials());
     let credentials = own.unwrap_or(&app.broker.credentials);
     given(request.headers())
         .is_some_and(|(username, password)| credentials.admit(&username, &password))
+}
+
+/// Browsers know the broker's credentials if the page has none of its own, and would send them with forms of other sites.
+fn is_forged(request: &ServiceRequest) -> bool {
+    let page = request.app_data::<Data<AppState>>();
+    let page = page.and_then(|app| app.page.as_ref());
+    page.is_some_and(|page| page.credentials().is_none())
+        && !request.method().is_safe()
+        && ui::is_of_another_site(request.headers())
 }
 
 /// Name and password of a request.

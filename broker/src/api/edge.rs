@@ -27,6 +27,7 @@ use tracing::{Instrument, Span, field};
 use super::{
     AppState,
     audit::{AuditEntry, Originator, bounded},
+    authentication,
     connection::Activity,
     endpoints,
     error::{ApiError, add_operator_details},
@@ -85,10 +86,15 @@ pub(super) async fn attend(
         .iter()
         .find_map(|name| text(request.headers().get(*name)))
         .unwrap_or_default();
-    let originator = if ui::is_page(request.path()) {
+    let page = app.and_then(|app| app.page_at(request.path()));
+    let is_of_page = page.is_some();
+    let originator = if !is_of_page {
+        Originator::of(request.headers())
+    } else if authentication::is_admitted(&request) {
         Ok(Originator::of_page(request.headers()))
     } else {
-        Originator::of(request.headers())
+        // A password may be in the place of the name.
+        Ok(Originator::default())
     };
     let is_unreadable = originator.is_err();
     let originator = originator.unwrap_or_default();
@@ -115,7 +121,8 @@ pub(super) async fn attend(
         id.clone(),
         summarized.clone(),
     )
-    .filter(|_| !ui::awaits_challenge(request.path(), request.headers()))
+    .filter(|_| is_of_page || !ui::is_page(request.path()))
+    .filter(|_| !is_of_page || !ui::awaits_challenge(request.headers()))
     .map(|audit| audit.kept_by(request.app_data::<Data<AppState>>().cloned()));
     let error = check_head(&request);
     async move {

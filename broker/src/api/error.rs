@@ -32,7 +32,7 @@ pub(crate) struct ApiError {
     pub(super) adapter_spoke: bool,
     pub(super) is_without_body: bool,
     /// The methods that the path knows.
-    pub(super) allowed: Option<&'static str>,
+    pub(crate) allowed: Option<&'static str>,
 }
 
 impl ApiError {

@@ -55,6 +55,13 @@ pub struct AppState {
     pub page: Option<Page>,
 }
 
+impl AppState {
+    /// The page, if a path is one of the page.
+    pub(super) fn page_at(&self, path: &str) -> Option<&Page> {
+        self.page.as_ref().filter(|_| ui::is_page(path))
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("could not listen on `{address}`")]
 pub struct ListenError {

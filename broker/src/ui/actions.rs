@@ -8,7 +8,9 @@ use actix_web::{
 };
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::{code::Code, ids::InstanceId, ids::PlanId, kind::OperationKind};
+use odb_api_types::{
+    code::Code, ids::InstanceId, ids::PlanId, kind::OperationKind, management::InventoryEntry,
+};
 use odb_config::UiAction;
 use odb_core::{
     engine::{Cancelled, Deleted, Deletion, Upgraded},
@@ -17,8 +19,8 @@ use odb_core::{
 use serde::Serialize;
 
 use super::{
-    answer::{PageError, page, the_page},
-    csrf::{Purpose, is_of_another_site},
+    answer::{PageError, forbidden, page, the_page},
+    csrf::Purpose,
     instance::{entry, order_of_upgrade},
     words,
 };
@@ -31,6 +33,8 @@ const LARGEST_FORM: usize = 4096;
 struct Content<'a> {
     id: &'a str,
     name: &'a str,
+    plan: String,
+    place: String,
     action: &'static str,
     token: String,
     error: Option<&'static str>,
@@ -42,15 +46,20 @@ pub(super) async fn confirm(
     path: Path<(String, String)>,
 ) -> Result<HttpResponse, PageError> {
     let (instance, action) = wanted(&run, path)?;
-    let name = words::name(&entry(&run, &instance).await?).to_owned();
-    confirmation(&request, &run, &instance, (action, &name), None)
+    let entry = match (action, entry(&run, &instance).await) {
+        (_, Ok(entry)) => Some(entry),
+        // The end of a bad operation must not depend on the platform.
+        (UiAction::Cancel, Err(_)) => None,
+        (UiAction::Upgrade | UiAction::Delete, Err(error)) => return Err(error.into()),
+    };
+    confirmation(&request, &run, &instance, (action, entry.as_ref()), None)
 }
 
 fn confirmation(
     request: &HttpRequest,
     run: &Run,
     instance: &InstanceId,
-    (action, name): (UiAction, &str),
+    (action, entry): (UiAction, Option<&InventoryEntry>),
     error: Option<&'static str>,
 ) -> Result<HttpResponse, PageError> {
     let user = basic_username(request.headers()).unwrap_or_default();
@@ -61,7 +70,9 @@ fn confirmation(
     };
     let content = Content {
         id: instance.as_str(),
-        name,
+        name: entry.map_or(instance.as_str(), words::name),
+        plan: entry.map(words::plan).unwrap_or_default(),
+        place: entry.map(words::place).unwrap_or_default(),
         action: action.name(),
         token: the_page(run)?.tokens().issue(purpose, Timestamp::now()),
         error,
@@ -84,13 +95,8 @@ pub(super) async fn perform(
         instance: &instance,
     };
     let tokens = the_page(&run)?.tokens();
-    if is_of_another_site(request.headers())
-        || !tokens.admits(form.field("token"), purpose, Timestamp::now())
-    {
-        return Err(forbidden(
-            "The request does not come from this page, or its confirmation has expired: open the instance again.",
-        )
-        .into());
+    if !tokens.admits(form.field("token"), purpose, Timestamp::now()) {
+        return Err(forbidden("The confirmation has expired, or is not of this page.").into());
     }
     let notice = match action {
         UiAction::Upgrade => upgrade(&run, &instance).await?,
@@ -100,13 +106,19 @@ pub(super) async fn perform(
             let name = words::name(&entry);
             if form.field("name").trim() != name {
                 let error = Some("This is not the name of the instance. Nothing was deleted.");
-                let mut again = confirmation(&request, &run, &instance, (action, name), error)?;
+                let mut again =
+                    confirmation(&request, &run, &instance, (action, Some(&entry)), error)?;
                 *again.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 return Ok(again);
             }
-            delete(&run, &instance, entry.plan_id).await?
+            let plan = entry.plan_id.ok_or_else(|| {
+                let text = "The plan of the instance is unknown, and so are its pre-delete errands. Nothing was deleted.";
+                ApiError::new(StatusCode::CONFLICT, Code::NotInCatalog, text)
+            })?;
+            delete(&run, &instance, plan).await?
         }
     };
+    the_page(&run)?.inventory().forget().await;
     let next = format!("/ui/instances/{instance}?notice={notice}");
     Ok(HttpResponse::SeeOther()
         .insert_header((header::LOCATION, next))
@@ -125,10 +137,6 @@ fn wanted(run: &Run, path: Path<(String, String)>) -> Result<(InstanceId, UiActi
         .into());
     }
     Ok((instance_id(instance)?, action))
-}
-
-fn forbidden(text: &str) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, Code::Forbidden, text)
 }
 
 async fn upgrade(run: &Run, instance: &InstanceId) -> Result<&'static str, ApiError> {
@@ -156,15 +164,11 @@ async fn cancel(run: &Run, instance: &InstanceId) -> Result<&'static str, ApiErr
 }
 
 /// As a platform requests it, without force.
-async fn delete(
-    run: &Run,
-    instance: &InstanceId,
-    plan: Option<PlanId>,
-) -> Result<&'static str, ApiError> {
+async fn delete(run: &Run, instance: &InstanceId, plan: PlanId) -> Result<&'static str, ApiError> {
     let request = DeprovisionRequest {
         instance: instance.clone(),
         service: run.app.operations.offering().id.clone(),
-        plan: plan.unwrap_or_else(PlanId::unknown),
+        plan,
         deletion: Deletion::Careful,
         accepts_incomplete: true,
     };

@@ -13,12 +13,14 @@ use actix_web::{
     middleware::Next,
 };
 use jiff::Timestamp;
+use odb_api_types::code::Code;
 use odb_config::UiAction;
 use serde::Serialize;
 use tera::{Context, Tera};
 
 use super::{
     assets::{ASSETS, AssetNames},
+    csrf::is_forged,
     is_page,
     page::Page,
     words::{Moment, Piece, pieces},
@@ -120,6 +122,10 @@ pub(super) fn the_page(run: &Run) -> Result<&Page, PageError> {
     page.ok_or_else(|| ApiError::not_found("This page does not exist.").into())
 }
 
+pub(super) fn forbidden(text: &str) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, Code::Forbidden, text)
+}
+
 /// Whether an action is offered.
 pub(super) fn offers(run: &Run, action: UiAction) -> bool {
     run.app
@@ -157,7 +163,8 @@ impl ErrorView {
 fn remedy(error: &ApiError) -> &'static str {
     match error.status {
         StatusCode::NOT_FOUND => "Check the address, or start from the list of instances.",
-        StatusCode::FORBIDDEN | StatusCode::BAD_REQUEST => "Go back and try again.",
+        StatusCode::FORBIDDEN => "Start again from the list of instances.",
+        StatusCode::BAD_REQUEST => "Go back and try again.",
         StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => "Try again in a moment.",
         StatusCode::METHOD_NOT_ALLOWED => "Use the links and buttons of the page.",
         _ => "Look at Health, then at the broker's log; the guide to error codes says what to do.",
@@ -195,7 +202,14 @@ impl ResponseError for PageError {
         };
         let text = context(&content).and_then(|context| render("error.html", &context));
         match text {
-            Ok(text) => html(self.0.status, text),
+            Ok(text) => {
+                let mut response = html(self.0.status, text);
+                if let Some(allowed) = self.0.allowed {
+                    let allowed = HeaderValue::from_static(allowed);
+                    response.headers_mut().insert(header::ALLOW, allowed);
+                }
+                response
+            }
             Err(_) => HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
@@ -206,12 +220,19 @@ pub(super) async fn secure(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
-    // A differently spelled path would not have been authenticated as the page's.
-    let mut response = if is_page(request.path()) {
-        next.call(request).await?.map_into_boxed_body()
+    let error = if !is_page(request.path()) || request.path().contains('%') {
+        // A differently spelled path is not authenticated or audited as the page's, which needs no escapes.
+        Some(ApiError::not_found("This page does not exist."))
+    } else if is_forged(request.method(), request.path(), request.headers()) {
+        Some(forbidden(
+            "The request comes from another site. Open the page itself.",
+        ))
     } else {
-        let error = PageError(ApiError::not_found("This page does not exist."));
-        request.into_response(error.error_response())
+        None
+    };
+    let mut response = match error {
+        Some(error) => request.into_response(PageError(error).error_response()),
+        None => next.call(request).await?.map_into_boxed_body(),
     };
     let headers = response.headers_mut();
     for (name, value) in [

@@ -3,7 +3,10 @@
 //! A form has a token that is bound to user, action, instance and time. Its key is derived from the password, so that
 //! every process with the same configuration takes it. Browsers also name the origin of a request.
 
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::{
+    Method,
+    header::{self, HeaderMap},
+};
 use aws_lc_rs::{hkdf, hmac};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
@@ -71,19 +74,35 @@ impl Purpose<'_> {
     }
 }
 
-/// Whether a browser says that another site has made it send the request.
-pub(super) fn is_of_another_site(headers: &HeaderMap) -> bool {
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or(""));
-    let is_other = |site: &str| site != "same-origin";
-    if text("sec-fetch-site").is_some_and(is_other) {
-        return true;
+/// Views that send requests to upstreams, or hold a connection.
+const COSTLY: [&str; 3] = ["/health", "/changes", "/events"];
+
+/// Whether another site has made a browser send the request, and may not. Links of other sites lead to views.
+pub(super) fn is_forged(method: &Method, path: &str, headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| text(headers, name) == Some(value);
+    let is_link = method == Method::GET
+        && is("sec-fetch-mode", "navigate")
+        && is("sec-fetch-dest", "document")
+        && !COSTLY.iter().any(|end| path.ends_with(end));
+    is_of_another_site(headers) && !is_link
+}
+
+/// Sites cannot set these headers. The origin counts only without the other one: a proxy may have changed the host.
+pub(crate) fn is_of_another_site(headers: &HeaderMap) -> bool {
+    if let Some(site) = text(headers, "sec-fetch-site") {
+        return !["same-origin", "none"].contains(&site);
     }
-    let host = text(header::HOST.as_str()).unwrap_or_default();
+    let host = text(headers, header::HOST.as_str()).unwrap_or_default();
     let is_other = |origin: &str| {
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         authority.is_none_or(|authority| !authority.eq_ignore_ascii_case(host))
     };
-    text(header::ORIGIN.as_str()).is_some_and(is_other)
+    text(headers, header::ORIGIN.as_str()).is_some_and(is_other)
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let value = headers.get(name)?;
+    Some(value.to_str().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -137,13 +156,40 @@ mod tests {
     }
 
     #[test]
+    fn other_sites_may_link_to_views_and_to_nothing_else() {
+        let of = |mode: &'static str| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in [
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", "document"),
+            ] {
+                let name = HeaderName::from_static(name);
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+            headers
+        };
+        for (method, path, mode, expected) in [
+            (Method::GET, "/ui/quotas", "navigate", false),
+            (Method::GET, "/ui/quotas", "no-cors", true),
+            (Method::GET, "/ui/health", "navigate", true),
+            (Method::GET, "/ui/instances/i/changes", "navigate", true),
+            (Method::GET, "/ui/instances/i/events", "cors", true),
+            (Method::POST, "/ui/instances/i/delete", "navigate", true),
+        ] {
+            let is = is_forged(&method, path, &of(mode));
+            assert_eq!(is, expected, "{method} {path} {mode}");
+        }
+    }
+
+    #[test]
     fn a_request_of_another_site_is_recognised() {
         for (headers, expected) in [
             (&[][..], false),
             (&[("sec-fetch-site", "same-origin")], false),
             (&[("sec-fetch-site", "cross-site")], true),
             (&[("sec-fetch-site", "same-site")], true),
-            (&[("sec-fetch-site", "none")], true),
+            (&[("sec-fetch-site", "none")], false),
             (&[("origin", "https://broker.example:8080")], false),
             (&[("origin", "https://BROKER.example:8080")], false),
             (&[("origin", "https://broker.example")], true),
@@ -152,9 +198,9 @@ mod tests {
             (
                 &[
                     ("sec-fetch-site", "same-origin"),
-                    ("origin", "https://evil.example"),
+                    ("origin", "https://behind.a.proxy"),
                 ],
-                true,
+                false,
             ),
         ] {
             let mut given = HeaderMap::new();

@@ -1,15 +1,16 @@
 //! `GET /ui/health`: what `doctor` reports, and the certificates by expiry.
 
-use actix_web::HttpResponse;
-use jiff::Timestamp;
+use actix_web::{HttpResponse, http::header};
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::{
     answer::{ErrorView, PageError, page},
-    words::{Piece, Tone, Toned, pieces},
+    latest::Dated,
+    words::{Moment, Piece, Tone, Toned, pieces},
 };
 use crate::{
-    api::{Run, examined},
+    api::{ApiError, Run, examined},
     preflight::{
         certificates::{day, days_left},
         doctor::Diagnosis,
@@ -17,26 +18,30 @@ use crate::{
 };
 
 #[derive(Serialize)]
-struct Content {
+struct Content<'a> {
     error: Option<ErrorView>,
-    report: Option<Report>,
+    examined: Option<Moment>,
+    report: Option<&'a Report>,
 }
 
-#[derive(Serialize)]
-struct Report {
+/// How long a report is shown.
+const KEPT: SignedDuration = SignedDuration::from_mins(1);
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
     is_well: bool,
     subjects: Vec<Subject>,
     findings: Vec<FindingView>,
     certificates: Vec<Certificate>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Subject {
     name: String,
     probes: Vec<Probe>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Probe {
     name: String,
     result: Toned,
@@ -44,7 +49,7 @@ struct Probe {
     took: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct FindingView {
     tone: Tone,
     code: String,
@@ -54,7 +59,7 @@ struct FindingView {
     remedy: Vec<Piece>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Certificate {
     of: String,
     subject: String,
@@ -63,12 +68,39 @@ struct Certificate {
     tone: Tone,
 }
 
+/// `GET /ui/health`: the latest report, or a new one.
 pub(super) async fn show(run: Run) -> Result<HttpResponse, PageError> {
-    let (report, error) = match examined(&run).await {
-        Ok(diagnosis) => (Some(Report::of(&diagnosis, Timestamp::now())), None),
+    let (report, error) = match report(&run, KEPT).await {
+        Ok(report) => (Some(report), None),
         Err(error) => (None, Some(ErrorView::of(&error))),
     };
-    page(&run, "health", "health.html", &Content { error, report })
+    let content = Content {
+        error,
+        examined: report
+            .as_ref()
+            .map(|report| Moment::of(report.at, Timestamp::now())),
+        report: report.as_ref().map(|report| &*report.value),
+    };
+    page(&run, "health", "health.html", &content)
+}
+
+/// `POST /ui/health`: examines the upstreams now.
+pub(super) async fn examine(run: Run) -> Result<HttpResponse, PageError> {
+    report(&run, SignedDuration::ZERO).await?;
+    Ok(HttpResponse::SeeOther()
+        .insert_header((header::LOCATION, "/ui/health"))
+        .finish())
+}
+
+async fn report(run: &Run, longest: SignedDuration) -> Result<Dated<Report>, ApiError> {
+    let Some(page) = &run.app.page else {
+        return Err(ApiError::unattended());
+    };
+    let examination = async {
+        let diagnosis = examined(run).await?;
+        Ok(Report::of(&diagnosis, Timestamp::now()))
+    };
+    page.report().get(longest, examination).await
 }
 
 impl Report {

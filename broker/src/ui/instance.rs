@@ -41,7 +41,7 @@ struct Facts {
     deployed: Option<Moment>,
     deployment: Toned,
     owner: &'static str,
-    is_listed: bool,
+    purge: Option<String>,
 }
 
 /// The latest operation, also as the part of the page that events replace.
@@ -174,7 +174,9 @@ impl Facts {
                 Owner::AnotherBroker => "another broker",
                 Owner::Unknown => "unknown",
             },
-            is_listed: entry.name.is_some(),
+            purge: (entry.deployment == DeploymentPresence::Absent)
+                .then(|| words::purge_command(entry))
+                .flatten(),
         }
     }
 }
@@ -324,6 +326,15 @@ fn risks(found: DryRun) -> Vec<(&'static str, Vec<String>)> {
     risks.collect()
 }
 
+/// An empty text is not a hidden one.
+fn shown(text: String) -> String {
+    if text.is_empty() {
+        "(empty)".to_owned()
+    } else {
+        text
+    }
+}
+
 impl Change {
     fn of(change: &PlannedChange) -> Self {
         let text = |value: &Value| match value {
@@ -337,8 +348,8 @@ impl Change {
                 ChangeSort::Removed => "removed",
                 ChangeSort::Changed => "changed",
             },
-            from: change.from.as_ref().map(text),
-            to: change.to.as_ref().map(text),
+            from: change.from.as_ref().map(text).map(shown),
+            to: change.to.as_ref().map(text).map(shown),
         }
     }
 }

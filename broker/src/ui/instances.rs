@@ -1,8 +1,10 @@
 //! `GET /ui`: the service instances, filtered and paged here.
 
+use std::sync::Arc;
+
 use actix_web::HttpResponse;
 use futures_util::TryStreamExt;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use odb_api_types::management::{InventoryEntry, OperationState};
 use odb_core::operations::InventoryFilter;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -10,11 +12,15 @@ use serde::Serialize;
 
 use super::{
     answer::{ErrorView, PageError, page},
-    words::{self, Toned},
+    latest::Dated,
+    words::{self, Moment, Toned},
 };
 use crate::api::{ApiError, Parameters, RequestKind, Run};
 
 const ROWS: usize = 50;
+
+/// How long a list is shown.
+const KEPT: SignedDuration = SignedDuration::from_secs(10);
 
 /// What of the list is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +70,7 @@ struct Content {
     plans: Vec<String>,
     is_filtered: bool,
     error: Option<ErrorView>,
+    read: Option<Moment>,
     tabs: Vec<Tab>,
     rows: Vec<Row>,
     found: usize,
@@ -94,31 +101,31 @@ struct Row {
 
 pub(super) async fn list(run: Run, query: Parameters) -> Result<HttpResponse, PageError> {
     let wanted = Wanted::of(&query)?;
-    let listed = all(&run, wanted.filter()).await;
     let now = Timestamp::now();
-    let (entries, error) = match listed {
-        Ok(entries) => (entries, None),
-        Err(error) => (Vec::new(), Some(ErrorView::of(&error))),
+    let (entries, read, error) = match all(&run).await {
+        Ok(Dated { at, value }) => (value, Some(Moment::of(at, now)), None),
+        Err(error) => (Arc::default(), None, Some(ErrorView::of(&error))),
     };
     let plans = run.app.operations.offering().plans.iter();
     let plans = plans.map(|plan| plan.name.clone()).collect();
     let content = Content {
         error,
-        ..wanted.content(entries, plans, now)
+        read,
+        ..wanted.content(&entries, plans, now)
     };
     page(&run, "instances", "instances.html", &content)
 }
 
-/// All instances that a filter selects.
-pub(super) async fn all(
-    run: &Run,
-    filter: InventoryFilter,
-) -> Result<Vec<InventoryEntry>, ApiError> {
-    let entries = run.operator(RequestKind::Inventory, |operations, context| async move {
-        let entries = operations.inventory(context, filter).await?;
-        entries.try_collect().await
+/// All instances. Paging and filtering do not list them again.
+pub(super) async fn all(run: &Run) -> Result<Dated<Vec<InventoryEntry>>, ApiError> {
+    let Some(page) = &run.app.page else {
+        return Err(ApiError::unattended());
+    };
+    let listing = run.operator(RequestKind::Inventory, |operations, context| async move {
+        let entries = operations.inventory(context, InventoryFilter::default());
+        entries.await?.try_collect().await
     });
-    entries.await
+    page.inventory().get(KEPT, listing).await
 }
 
 impl Wanted {
@@ -145,16 +152,8 @@ impl Wanted {
         })
     }
 
-    fn filter(&self) -> InventoryFilter {
-        let mut filter = InventoryFilter::default();
-        if !self.plan.is_empty() {
-            filter.plans.insert(self.plan.clone());
-        }
-        filter
-    }
-
-    /// Whether the text is part of a name or an id.
-    fn mentions(&self, entry: &InventoryEntry) -> bool {
+    /// Whether it is on the plan, and the text is part of a name or an id.
+    fn selects(&self, entry: &InventoryEntry) -> bool {
         let text = self.text.to_lowercase();
         let names = [
             entry.name.as_deref(),
@@ -165,16 +164,13 @@ impl Wanted {
             entry.space_guid.as_deref(),
         ];
         let mut names = names.into_iter().flatten();
-        text.is_empty() || names.any(|name| name.to_lowercase().contains(&text))
+        let is_on_plan = self.plan.is_empty() || words::plan(entry) == self.plan;
+        is_on_plan && (text.is_empty() || names.any(|name| name.to_lowercase().contains(&text)))
     }
 
-    fn content(
-        &self,
-        mut entries: Vec<InventoryEntry>,
-        plans: Vec<String>,
-        now: Timestamp,
-    ) -> Content {
-        entries.retain(|entry| self.mentions(entry));
+    fn content(&self, all: &[InventoryEntry], plans: Vec<String>, now: Timestamp) -> Content {
+        let mut entries: Vec<&InventoryEntry> =
+            all.iter().filter(|entry| self.selects(entry)).collect();
         let tab = |state: Option<State>, label| Tab {
             label,
             count: match state {
@@ -206,6 +202,7 @@ impl Wanted {
             plans,
             is_filtered: !self.text.is_empty() || !self.plan.is_empty() || self.state.is_some(),
             error: None,
+            read: None,
             tabs,
             first: begin + rows.len().min(1),
             last: begin + rows.len(),
@@ -272,7 +269,7 @@ mod tests {
     }
 
     fn shown(wanted: &Wanted, entries: Vec<InventoryEntry>) -> Content {
-        wanted.content(entries, Vec::new(), Timestamp::UNIX_EPOCH)
+        wanted.content(&entries, Vec::new(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]

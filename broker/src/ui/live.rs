@@ -103,28 +103,33 @@ impl Follower {
         let mut shown = None;
         let mut last_sent = Instant::now();
         while Instant::now() < end {
-            tokio::select! {
-                _ = looks.tick() => {}
+            let look = async {
+                looks.tick().await;
+                self.latest().await
+            };
+            let latest = tokio::select! {
+                latest = look => latest,
                 () = self.events.closed() => return,
-            }
-            let Some(latest) = self.latest().await else {
+            };
+            // An upstream that fails does not end the stream.
+            let news = latest.filter(|latest| shown.as_ref() != Some(latest));
+            let Some(latest) = news else {
+                if last_sent.elapsed() >= HEARTBEAT {
+                    if self.send(":\n\n".to_owned()).await.is_err() {
+                        return;
+                    }
+                    last_sent = Instant::now();
+                }
                 continue;
             };
-            let is_news = shown.as_ref() != Some(&latest);
-            let is_quiet = last_sent.elapsed() >= HEARTBEAT;
             let view =
                 OperationView::of(&self.instance, Ok(latest.clone()), self.is_cancel_offered);
-            let is_over = !view.is_in_progress;
-            let sent = match part("operation.html", &view) {
-                Ok(html) if is_news || is_over => {
-                    let name = if is_over { "end" } else { "operation" };
-                    self.send(event(name, &html)).await
-                }
-                Ok(_) if is_quiet => self.send(":\n\n".to_owned()).await,
-                Ok(_) => continue,
-                Err(_) => return,
+            let Ok(html) = part("operation.html", &view) else {
+                return;
             };
-            if sent.is_err() || is_over {
+            let is_over = !view.is_in_progress;
+            let name = if is_over { "end" } else { "operation" };
+            if self.send(event(name, &html)).await.is_err() || is_over {
                 return;
             }
             shown = Some(latest);

@@ -5,6 +5,7 @@
 //! | `page` | what the page is configured to do, and what it keeps in memory |
 //! | `answer`, `words` | rendering with the templates, headers, errors; values as people read them |
 //! | `assets` | the stylesheet and the script |
+//! | `latest` | the latest result of a costly read |
 //! | `csrf` | the tokens of forms, and the origin of requests |
 //! | `instances`, `instance`, `live` | the list, one instance, the events of its operation |
 //! | `actions` | upgrade, cancel, delete |
@@ -18,6 +19,7 @@ mod csrf;
 mod health;
 mod instance;
 mod instances;
+mod latest;
 mod live;
 mod page;
 mod quotas;
@@ -33,6 +35,7 @@ use actix_web::{
 
 use crate::api::ApiError;
 
+pub(crate) use csrf::is_of_another_site;
 pub use page::Page;
 
 const PREFIX: &str = "/ui";
@@ -43,10 +46,10 @@ pub(crate) fn is_page(path: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a browser requests a path of the page without credentials, as it does before it learns that it needs them.
-/// That is no attempt to guess a password.
-pub(crate) fn awaits_challenge(path: &str, headers: &HeaderMap) -> bool {
-    is_page(path) && !headers.contains_key(header::AUTHORIZATION)
+/// Whether a browser requests a view without credentials, as it does before it learns that it needs them. That is no
+/// attempt to guess a password.
+pub(crate) fn awaits_challenge(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::AUTHORIZATION)
 }
 
 pub(crate) fn serve(routes: &mut ServiceConfig) {
@@ -59,13 +62,15 @@ pub(crate) fn serve(routes: &mut ServiceConfig) {
         ("/instances/{instance}/events", get().to(live::events)),
         ("/rollouts", get().to(rollouts::show)),
         ("/quotas", get().to(quotas::show)),
-        ("/health", get().to(health::show)),
         ("/audit", get().to(changes::show)),
         ("/assets/{name}", get().to(assets::asset)),
     ];
     let actions = web::resource("/instances/{instance}/{action}")
         .route(get().to(actions::confirm))
         .route(web::post().to(actions::perform));
+    let health = web::resource("/health")
+        .route(get().to(health::show))
+        .route(web::post().to(health::examine));
     let views = views.into_iter().map(|(path, route)| {
         let resource: Resource = web::resource(path).route(route);
         resource.default_service(web::to(other_method))
@@ -73,7 +78,8 @@ pub(crate) fn serve(routes: &mut ServiceConfig) {
     let scope = views.fold(web::scope(PREFIX), actix_web::Scope::service);
     routes.service(
         scope
-            .service(actions.default_service(web::to(other_method)))
+            .service(health.default_service(web::to(no_such_method)))
+            .service(actions.default_service(web::to(no_such_method)))
             .default_service(web::to(no_such_page))
             .wrap(from_fn(answer::secure)),
     );
@@ -85,6 +91,10 @@ async fn no_such_page() -> Result<HttpResponse, answer::PageError> {
 
 async fn other_method() -> Result<HttpResponse, answer::PageError> {
     Err(ApiError::other_method("GET").into())
+}
+
+async fn no_such_method() -> Result<HttpResponse, answer::PageError> {
+    Err(ApiError::other_method("GET, POST").into())
 }
 
 #[cfg(test)]

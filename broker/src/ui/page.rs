@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use odb_api_types::management::InventoryEntry;
 use odb_config::{BasicCredentials, Ui, UiAction};
 use tokio::sync::Semaphore;
 
-use super::csrf::FormTokens;
+use super::{csrf::FormTokens, health::Report, latest::Latest};
 use crate::api::RecentChanges;
 
 /// How many event streams may be open at once. Each holds a connection.
@@ -20,6 +21,8 @@ pub struct Page {
     recent_changes: RecentChanges,
     tokens: FormTokens,
     streams: Arc<Semaphore>,
+    inventory: Latest<Vec<InventoryEntry>>,
+    report: Latest<Report>,
 }
 
 impl Page {
@@ -31,6 +34,8 @@ impl Page {
             started: Timestamp::now(),
             recent_changes: RecentChanges::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
+            inventory: Latest::default(),
+            report: Latest::default(),
         }
     }
 
@@ -53,6 +58,14 @@ impl Page {
 
     pub(super) fn streams(&self) -> &Arc<Semaphore> {
         &self.streams
+    }
+
+    pub(super) fn inventory(&self) -> &Latest<Vec<InventoryEntry>> {
+        &self.inventory
+    }
+
+    pub(super) fn report(&self) -> &Latest<Report> {
+        &self.report
     }
 
     pub(super) fn allows(&self, action: UiAction) -> bool {

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use odb_api_types::management::{
     InventoryEntry, LatestRun, OperationState, RunCounts, RunKind, RunState,
 };
-use odb_core::operations::InventoryFilter;
 use serde::Serialize;
 
 use super::{
@@ -87,7 +86,7 @@ pub(super) async fn show(run: Run) -> Result<HttpResponse, PageError> {
     let entries = if runs.is_empty() {
         None
     } else {
-        let entries = all(&run, InventoryFilter::default()).await;
+        let entries = all(&run).await;
         let noted = entries.map_err(|failed| counts_error = Some(ErrorView::of(&failed)));
         noted.ok()
     };
@@ -97,7 +96,13 @@ pub(super) async fn show(run: Run) -> Result<HttpResponse, PageError> {
         counts_error,
         runs: runs
             .iter()
-            .map(|run| RunView::of(run, entries.as_deref(), now))
+            .map(|run| {
+                RunView::of(
+                    run,
+                    entries.as_ref().map(|entries| entries.value.as_slice()),
+                    now,
+                )
+            })
             .collect(),
     };
     page(&run, "rollouts", "rollouts.html", &content)

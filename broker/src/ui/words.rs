@@ -134,6 +134,29 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces.filter(|piece| !piece.text.is_empty()).collect()
 }
 
+/// The commands that remove the platform's entry of an instance. Its user has chosen the name.
+pub(super) fn purge_command(entry: &InventoryEntry) -> Option<String> {
+    let name = quoted(entry.name.as_deref()?);
+    let target = match (&entry.organization_name, &entry.space_name) {
+        (Some(organization), Some(space)) => {
+            let (organization, space) = (quoted(organization), quoted(space));
+            format!("cf target -o {organization} -s {space} && ")
+        }
+        _ => String::new(),
+    };
+    Some(format!("{target}cf purge-service-instance {name}"))
+}
+
+/// The text as one word of a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._/@:".contains(letter);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 pub(super) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
@@ -154,6 +177,18 @@ mod tests {
             .collect();
         assert_eq!(found, [("set ", false), ("a.b", true), (" now", false)]);
         assert!(pieces("one ` alone").iter().all(|piece| !piece.is_code));
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_a_command() {
+        for (name, expected) in [
+            ("orders-1", "orders-1"),
+            ("x; reboot", "'x; reboot'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(name), expected);
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Browser {
             &format!("`{selector}` shows `{what}`"),
             within,
             async || {
-                let text = self.text_at(selector).await.unwrap_or_default();
+                let text = self.text_at(selector).await.ok_or("no such element")?;
                 if text.contains(what) {
                     Ok(text)
                 } else {

@@ -5,7 +5,7 @@ const operation = document.querySelector("#operation[data-events]");
 
 if (operation) {
   const announcement = document.getElementById("announcement");
-  const events = new EventSource(operation.dataset.events);
+  let events = null;
 
   const replace = (event) => {
     const focused = operation.contains(document.activeElement) ? document.activeElement.id : "";
@@ -13,22 +13,43 @@ if (operation) {
     if (focused) {
       document.getElementById(focused)?.focus();
     }
-    const headline = operation.querySelector(".description")?.textContent ?? "";
-    if (announcement.textContent !== headline) {
-      announcement.textContent = headline;
+    const description = operation.querySelector(".description")?.textContent ?? "";
+    if (announcement.textContent !== description) {
+      announcement.textContent = description;
     }
   };
 
-  events.addEventListener("operation", replace);
-  events.addEventListener("end", (event) => {
-    replace(event);
-    events.close();
-    // Version and actions have changed with the end.
-    location.replace(location.pathname);
-  });
-  events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) {
-      setTimeout(() => location.reload(), 5000);
+  const close = () => {
+    events?.close();
+    events = null;
+  };
+
+  const follow = () => {
+    events = new EventSource(operation.dataset.events);
+    events.addEventListener("operation", replace);
+    events.addEventListener("end", (event) => {
+      replace(event);
+      close();
+      document.removeEventListener("visibilitychange", followIfVisible);
+      // Version and actions have changed with the end.
+      setTimeout(() => location.replace(location.pathname), 1000);
+    });
+    events.addEventListener("error", () => {
+      if (events?.readyState === EventSource.CLOSED) {
+        setTimeout(() => location.reload(), 5000);
+      }
+    });
+  };
+
+  // Browsers open few connections to one site: a hidden tab holds none.
+  const followIfVisible = () => {
+    if (document.hidden) {
+      close();
+    } else if (!events) {
+      follow();
     }
-  });
+  };
+
+  document.addEventListener("visibilitychange", followIfVisible);
+  followIfVisible();
 }

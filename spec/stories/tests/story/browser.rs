@@ -6,7 +6,7 @@
 
 use std::{env, fs, path::PathBuf};
 
-use odb_stories::{Broker, Browser, BrowserKey, Foundation, eventually, new_id};
+use odb_stories::{Broker, Browser, BrowserKey, Fault, Foundation, eventually, new_id};
 use serde_json::{Value, json};
 
 use crate::{
@@ -249,19 +249,25 @@ async fn an_operator_finds_an_instance_upgrades_it_and_cancels_the_upgrade() {
         .shows("#wrong-name", "Nothing was deleted", TIMEOUT)
         .await;
     visit.check("wrong-name").await;
-    for (path, name) in [
-        ("/ui/rollouts", "rollouts"),
-        ("/ui/quotas", "quotas"),
-        ("/ui/health", "health"),
-        ("/ui/audit", "audit"),
-        ("/ui?q=nosuch", "none"),
-        ("/ui?plan=nosuch", "problem"),
-        ("/ui/nosuch", "error"),
+    for (path, heading) in [
+        ("/ui/rollouts", "Rollouts"),
+        ("/ui/quotas", "Quotas"),
+        ("/ui/health", "Health"),
+        ("/ui/audit", "Recent changes"),
+        ("/ui?q=nosuch", "Service instances"),
+        ("/ui/nosuch", "Error 404"),
     ] {
         visit.open(path).await;
-        browser.shows("h1", "", TIMEOUT).await;
-        visit.check(name).await;
+        browser.shows("h1", heading, TIMEOUT).await;
+        let name = heading.to_lowercase().replace(' ', "-");
+        visit.check(&name).await;
     }
+    let down = Fault::of("cloud-controller", "GET").answers(500);
+    let down = foundation.control().set(down.times(10_000)).await;
+    visit.open("/ui/quotas").await;
+    browser.shows(".problem", "ODB-4002", TIMEOUT).await;
+    visit.check("problem").await;
+    foundation.control().clear_fault(down.id).await;
     let window = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
     browser
         .command("Emulation.setDeviceMetricsOverride", &window)
@@ -309,7 +315,9 @@ async fn everything_can_be_read_without_javascript_and_done_with_the_keyboard() 
         .open(&format!("/ui/instances/{instance}/upgrade"))
         .await;
     browser.click("button[type=submit]").await;
-    browser.shows(".notice", "", TIMEOUT).await;
+    browser
+        .shows(".notice", "The upgrade has begun.", TIMEOUT)
+        .await;
     assert!(browser.address().await.contains("notice="));
     let on = json!({ "value": false });
     browser

@@ -29,7 +29,6 @@ async fn names_errors_and_queries_are_escaped() {
         shown.contains("onerror=alert(1)&gt;"),
         "the error is shown: {shown}"
     );
-    assert!(shown.contains("ODB-5001") || shown.contains("450001") || shown.contains("failed"));
     for path in [
         "/ui",
         "/ui?q=%3Cscript%3Ealert(1)%3C/script%3E",
@@ -49,5 +48,5 @@ async fn names_errors_and_queries_are_escaped() {
             .contains("&lt;script&gt;alert(1)")
     );
     let wrong = operator.manage("/ui/instances/%3Cscript%3Ealert(1)").await;
-    assert!(!wrong.expect_status(400).text.contains("<script>alert"));
+    assert!(!wrong.expect_status(404).text.contains("<script>alert"));
 }
