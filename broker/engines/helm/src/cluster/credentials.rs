@@ -13,8 +13,8 @@ use url::{Host, Url};
 
 use super::kubeconfig;
 
-/// How long before its end a token is worth a remark, in days.
-const TOKEN_REMARK: i64 = 30;
+/// How long before its end a token is worth a warning, in days.
+const TOKEN_WARNING: i64 = 30;
 
 /// How to reach a cluster, and as whom.
 #[derive(Clone, Debug)]
@@ -29,10 +29,10 @@ pub struct Credentials {
 #[derive(Debug)]
 pub struct Parsed {
     pub credentials: Credentials,
-    pub remarks: Vec<CredentialsProblem>,
+    pub warnings: Vec<CredentialsProblem>,
 }
 
-/// One thing that is wrong with a file, or worth a remark. No text repeats the token.
+/// One thing that is wrong with a file, or worth a warning. No text repeats the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialsProblem {
     pub field: &'static str,
@@ -91,7 +91,7 @@ impl File {
         now: Timestamp,
     ) -> Result<Parsed, Vec<CredentialsProblem>> {
         let mut problems = Vec::new();
-        let mut remarks = Vec::new();
+        let mut warnings = Vec::new();
         if self.username.is_some() {
             problems.push(problem(
                 "username",
@@ -106,11 +106,11 @@ impl File {
             authorities(
                 self.ca_data.as_deref().unwrap_or_default(),
                 now,
-                &mut remarks,
+                &mut warnings,
             ),
             &mut problems,
         );
-        let token = keep(token(self.token, now, &mut remarks), &mut problems);
+        let token = keep(token(self.token, now, &mut warnings), &mut problems);
         match (server, authorities, token) {
             (Some(server), Some(authorities), Some(token)) if problems.is_empty() => Ok(Parsed {
                 credentials: Credentials {
@@ -118,7 +118,7 @@ impl File {
                     authorities,
                     token,
                 },
-                remarks,
+                warnings,
             }),
             _ => Err(problems),
         }
@@ -167,7 +167,7 @@ fn server(text: &str, allows_insecure: bool) -> Result<Url, CredentialsProblem> 
 fn authorities(
     text: &str,
     now: Timestamp,
-    remarks: &mut Vec<CredentialsProblem>,
+    warnings: &mut Vec<CredentialsProblem>,
 ) -> Result<Vec<CertificateDer<'static>>, CredentialsProblem> {
     let text = text.trim();
     if text.is_empty() {
@@ -205,7 +205,7 @@ fn authorities(
             ));
         }
         if !parsed.is_ca() {
-            remarks.push(problem(
+            warnings.push(problem(
                 "caData",
                 format!(
                     "{} is not an authority; only a server with this very certificate is trusted",
@@ -221,7 +221,7 @@ fn authorities(
 fn token(
     token: Option<SecretString>,
     now: Timestamp,
-    remarks: &mut Vec<CredentialsProblem>,
+    warnings: &mut Vec<CredentialsProblem>,
 ) -> Result<SecretString, CredentialsProblem> {
     let given = token.as_ref().map(|token| token.expose_secret().trim());
     let text = given.filter(|text| !text.is_empty()).ok_or_else(|| {
@@ -247,9 +247,9 @@ fn token(
             return Err(problem("token", format!("expired at {end}")));
         }
         // A month from now cannot be out of the range of times, and hours are exact.
-        let soon = now.checked_add((TOKEN_REMARK * 24).hours());
+        let soon = now.checked_add((TOKEN_WARNING * 24).hours());
         if soon.is_ok_and(|soon| end < soon) {
-            remarks.push(problem("token", format!("expires at {end}")));
+            warnings.push(problem("token", format!("expires at {end}")));
         }
     }
     Ok(SecretString::from(text))
@@ -313,7 +313,7 @@ mod tests {
         .unwrap();
         assert_eq!(parsed.credentials.server.as_str(), "https://10.0.0.1:6443/");
         assert_eq!(parsed.credentials.token.expose_secret(), TOKEN);
-        assert!(parsed.credentials.authorities.is_empty() && parsed.remarks.is_empty());
+        assert!(parsed.credentials.authorities.is_empty() && parsed.warnings.is_empty());
         assert!(!format!("{parsed:?}").contains(TOKEN));
     }
 
@@ -359,12 +359,12 @@ mod tests {
         assert!(
             parse(&with(&web_token("2027-11-27T12:00:00Z")))
                 .unwrap()
-                .remarks
+                .warnings
                 .is_empty()
         );
         let soon = parse(&with(&web_token("2026-12-20T12:00:00Z"))).unwrap();
         assert_eq!(
-            soon.remarks[0].to_string(),
+            soon.warnings[0].to_string(),
             "`token` expires at 2026-12-20T12:00:00Z"
         );
         let over = parse(&with(&web_token("2026-11-20T12:00:00Z"))).unwrap_err();
