@@ -26,13 +26,13 @@ use tracing::{Instrument, Span, field};
 
 use super::{
     AppState,
-    audit::{AuditEntry, Originator, bounded},
+    audit::{AuditEntry, Originator, Unreadable, bounded},
     authentication,
     connection::Activity,
     endpoints,
     error::{ApiError, add_operator_details},
     management,
-    unauthenticated::{self, UnauthenticatedLog},
+    unauthenticated::{self, Summarized, UnauthenticatedLog},
 };
 use crate::ui;
 
@@ -86,16 +86,7 @@ pub(super) async fn attend(
         .iter()
         .find_map(|name| text(request.headers().get(*name)))
         .unwrap_or_default();
-    let page = app.and_then(|app| app.page_at(request.path()));
-    let is_of_page = page.is_some();
-    let originator = if !is_of_page {
-        Originator::of(request.headers())
-    } else if authentication::is_admitted(&request) {
-        Ok(Originator::of_page(request.headers()))
-    } else {
-        // A password may be in the place of the name.
-        Ok(Originator::default())
-    };
+    let originator = originator(&request);
     let is_unreadable = originator.is_err();
     let originator = originator.unwrap_or_default();
     let method = request.method().clone();
@@ -112,18 +103,7 @@ pub(super) async fn attend(
         log_span(&id, &path, correlation, identity.as_ref(), &originator)
     });
     let summarized = unauthenticated::mark(&request);
-    let audit = AuditEntry::of(
-        &method,
-        request.path(),
-        request.query_string(),
-        unauthenticated::address(request.request()),
-        originator,
-        id.clone(),
-        summarized.clone(),
-    )
-    .filter(|_| is_of_page || !ui::is_page(request.path()))
-    .filter(|_| !is_of_page || !ui::awaits_challenge(request.headers()))
-    .map(|audit| audit.kept_by(request.app_data::<Data<AppState>>().cloned()));
+    let audit = audit(&request, originator, id.clone(), summarized.clone());
     let error = check_head(&request);
     async move {
         let mut response = match error {
@@ -175,6 +155,52 @@ pub(super) async fn attend(
     }
     .instrument(span)
     .await
+}
+
+fn is_of_page(request: &ServiceRequest) -> bool {
+    let app = request.app_data::<Data<AppState>>();
+    app.is_some_and(|app| app.page_at(request.path()).is_some())
+}
+
+/// The user behind a request: the platform's, or the page's.
+fn originator(request: &ServiceRequest) -> Result<Originator, Unreadable> {
+    if !is_of_page(request) {
+        Originator::of(request.headers())
+    } else if authentication::is_admitted(request) {
+        Ok(Originator::of_page(request.headers()))
+    } else {
+        // A password may be in the place of the name.
+        Ok(Originator::default())
+    }
+}
+
+fn audit(
+    request: &ServiceRequest,
+    originator: Originator,
+    id: RequestId,
+    summarized: Summarized,
+) -> Option<AuditEntry> {
+    let is_of_page = is_of_page(request);
+    let is_left_out = if is_of_page {
+        ui::awaits_challenge(request.headers())
+    } else {
+        ui::is_page(request.path())
+    };
+    if is_left_out {
+        return None;
+    }
+    let client = unauthenticated::address(request.request());
+    let (path, query) = (request.path(), request.query_string());
+    let entry = AuditEntry::of(
+        request.method(),
+        path,
+        query,
+        client,
+        originator,
+        id,
+        summarized,
+    )?;
+    Some(entry.kept_by(request.app_data::<Data<AppState>>().cloned()))
 }
 
 fn log_span(

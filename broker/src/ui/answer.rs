@@ -87,9 +87,9 @@ pub(super) fn page(
         assets: &ASSETS,
         view,
     };
-    let mut context = context(content)?;
-    context.insert("frame", &frame);
-    Ok(html(StatusCode::OK, render(template, &context)?))
+    let mut values = context(content)?;
+    values.insert("frame", &frame);
+    Ok(html(StatusCode::OK, render(template, &values)?))
 }
 
 /// Renders a part of a view.

@@ -1,4 +1,4 @@
-//! A real browser: Chromium without a display, driven over WebDriver (<https://www.w3.org/TR/webdriver2/>).
+//! A real browser: Chromium without a display, driven over `WebDriver` (<https://www.w3.org/TR/webdriver2/>).
 
 use std::{process::Command, time::Duration};
 
@@ -23,7 +23,7 @@ pub struct Browser {
     _driver: Process,
 }
 
-/// The keys of WebDriver that have no character.
+/// The keys of `WebDriver` that have no character.
 #[derive(Clone, Copy, Debug)]
 pub enum BrowserKey {
     Tab,
@@ -154,7 +154,7 @@ impl Browser {
         self.ask(Method::POST, "/execute/async", Some(&order)).await
     }
 
-    /// A command of the DevTools protocol.
+    /// A command of the `DevTools` protocol.
     pub async fn command(&self, command: &str, parameters: &Value) -> Value {
         let order = json!({ "cmd": command, "params": parameters });
         self.ask(Method::POST, "/goog/cdp/execute", Some(&order))
