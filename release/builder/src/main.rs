@@ -4,15 +4,19 @@
 //!    their files, licence.
 //! 2. `build` makes a release tarball of a release folder.
 //!
+//! `bill` writes the bill of materials and the licences of one of the other packages.
+//!
 //! | module | contents |
 //! | --- | --- |
 //! | `stage` | from the project to a release folder |
 //! | `executable` | what an executable needs of the machine that it will run on |
+//! | `bill` | the crates and the licences in a package |
 //! | `build` | from a release folder to a tarball, with `release.MF` |
 //! | `release_folder` | a release folder, read |
 //! | `contents` | the files of a job or package: archive, digests, fingerprint |
 //! | `version` | what a version of a release may look like |
 
+mod bill;
 mod build;
 mod contents;
 mod executable;
@@ -30,6 +34,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
+use bill::Subject;
 use build::{Commit, build};
 use contents::{Digest, unreadable};
 use stage::{Kind, stage};
@@ -49,6 +54,8 @@ enum Command {
     Stage(StageArguments),
     /// Create a tarball from a release folder
     Build(BuildArguments),
+    /// Write the bill of materials and the licences of a package of programs
+    Bill(BillArguments),
     /// End the commands of a builder that was killed. It starts this itself.
     #[command(hide = true)]
     Watchdog,
@@ -93,10 +100,36 @@ struct BuildArguments {
     output: PathBuf,
 }
 
+#[derive(Debug, Args)]
+struct BillArguments {
+    /// Folder of the project
+    #[arg(long, default_value = ".")]
+    project: PathBuf,
+    /// Name of the package, and of the files: `NAME.cdx.json`, `NAME.licenses.txt`
+    #[arg(long)]
+    name: String,
+    /// Version of the package
+    #[arg(long)]
+    version: String,
+    /// Cargo package of a program in the package; repeatable
+    #[arg(long = "program", value_name = "CRATE")]
+    programs: Vec<String>,
+    /// Platform of the programs
+    #[arg(long, default_value = "x86_64-unknown-linux-gnu")]
+    target: String,
+    /// Debian package with files that are in the package; repeatable
+    #[arg(long, value_name = "PACKAGE")]
+    debian: Vec<String>,
+    /// Folder to write to
+    #[arg(long, value_name = "FOLDER")]
+    into: PathBuf,
+}
+
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Stage(arguments) => run_stage(arguments),
         Command::Build(arguments) => run_build(arguments),
+        Command::Bill(arguments) => run_bill(arguments),
         Command::Watchdog => {
             odb_process::watch(io::stdin().lock());
             Ok(())
@@ -118,8 +151,7 @@ fn run_stage(arguments: StageArguments) -> anyhow::Result<()> {
         (None, Some(rust_toolchain)) => Kind::Source(rust_toolchain),
         (None, None) => anyhow::bail!("neither `--binaries` nor `--rust-toolchain` is given"),
     };
-    // Commands run in process groups of their own, which Ctrl-C does not reach.
-    odb_process::start_watchdog(&["watchdog"]).context("the watchdog cannot be started")?;
+    start_watchdog()?;
     if let Some(digest) = stage(&arguments.project, &kind, &arguments.into)? {
         writeln!(io::stdout(), "Rust toolchain {digest}")?;
     }
@@ -143,4 +175,21 @@ fn run_build(arguments: BuildArguments) -> anyhow::Result<()> {
     let path = built.path.display();
     writeln!(io::stdout(), "{name}\n{size} bytes, {digest}\n{path}")?;
     Ok(())
+}
+
+fn run_bill(arguments: BillArguments) -> anyhow::Result<()> {
+    start_watchdog()?;
+    let subject = Subject {
+        name: arguments.name,
+        version: arguments.version,
+        programs: arguments.programs,
+        target: arguments.target,
+        debian: arguments.debian,
+    };
+    bill::write(&arguments.project, &subject, &arguments.into)
+}
+
+/// Commands run in process groups of their own, which Ctrl-C does not reach.
+fn start_watchdog() -> anyhow::Result<()> {
+    odb_process::start_watchdog(&["watchdog"]).context("the watchdog cannot be started")
 }

@@ -12,6 +12,8 @@ mod sources;
 mod toolchain;
 mod vendored;
 
+pub(crate) use sources::read_toml;
+
 use std::{
     fs,
     io::{self, Write},

@@ -153,7 +153,7 @@ impl Workspace {
     }
 }
 
-pub(super) fn read_toml(path: &Path) -> anyhow::Result<DocumentMut> {
+pub(crate) fn read_toml(path: &Path) -> anyhow::Result<DocumentMut> {
     let parsed = read_file(path)?.parse();
     parsed.with_context(|| format!("`{}` cannot be understood", path.display()))
 }
