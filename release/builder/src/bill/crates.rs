@@ -38,7 +38,6 @@ struct Package {
     version: String,
     license: Option<String>,
     authors: Vec<String>,
-    repository: Option<String>,
     /// Absent for members of the workspace.
     source: Option<String>,
     manifest_path: PathBuf,
@@ -109,10 +108,10 @@ fn unknown((name, version): &Id) -> String {
 
 fn purl(package: &Package) -> String {
     let purl = format!("pkg:cargo/{}@{}", package.name, package.version);
-    match (&package.source, &package.repository) {
+    match &package.source {
         // The registry has no crate of this project.
-        (None, Some(repository)) => format!("{purl}?vcs_url=git%2B{repository}"),
-        _ => purl.replace('+', "%2B"),
+        None => format!("{purl}?vcs_url=git%2B{}", env!("CARGO_PKG_REPOSITORY")),
+        Some(_) => purl.replace('+', "%2B"),
     }
 }
 

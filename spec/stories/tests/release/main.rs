@@ -9,6 +9,7 @@
 //! | `tarball` | the tarball as a Director and its agents unpack it |
 //! | `migrating` | the manifest of the Go release, with the release's name swapped |
 //! | `manifests` | the manifests that deploy it, and their prerequisites |
+//! | `packages` | the packages for machines without Rust, installed and started |
 //! | `packaged` | the release on a VM, from pre-start to drain |
 //! | `rendering` | a broker's files: smallest, complete, and the manifest of the contract |
 //! | `properties` | every property of every job, and its place in the rendered files |
@@ -27,6 +28,7 @@ mod help;
 mod manifests;
 mod migrating;
 mod packaged;
+mod packages;
 mod project_scripts;
 mod properties;
 mod rejections;

@@ -1,0 +1,86 @@
+//! The packages, made by the script that people run.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use odb_stories::Binaries;
+
+pub(super) const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(super) const VERSION: &str = "0.9.0";
+
+/// What packages are made of, besides the programs.
+const SOURCES: [&str; 3] = ["release", "scripts", "manifests/sandbox"];
+
+/// The folder with all packages of the executables under test. All tests share it; it is made again when an executable
+/// or a file of the packages has changed.
+pub(super) fn packages() -> PathBuf {
+    let binaries = Binaries::find().path("odb-release");
+    let binaries = binaries.parent().expect("it is in a folder");
+    let folder = binaries.join("packages");
+    fs::create_dir_all(&folder).expect("the test made the folder of the executables");
+    let lock = File::create(folder.join("lock")).expect("the test made the folder");
+    lock.lock().expect("this is Linux");
+    let is_new = |path: &Path| newest(path) <= modified(&folder.join("made"));
+    let sources = SOURCES.map(|source| Path::new(PROJECT).join(source));
+    let programs =
+        ["on-demand-broker", "odb-sandbox", "odb-release"].map(|name| binaries.join(name));
+    if !sources.iter().chain(&programs).all(|path| is_new(path)) {
+        let made = File::create(folder.join("making")).expect("the test made the folder");
+        build(&["all"], binaries, &folder);
+        drop(made);
+        fs::rename(folder.join("making"), folder.join("made")).expect("the test made it");
+    }
+    folder
+}
+
+/// Builds packages of these programs. In tests the tools are not static, because another compilation takes minutes.
+pub(super) fn build(kinds: &[&str], binaries: &Path, output: &Path) {
+    let built = command(kinds, binaries, output)
+        .env("ODB_DYNAMIC_TOOLS", "1")
+        .output()
+        .expect("the script is part of the project");
+    assert!(
+        built.status.success(),
+        "`scripts/build-packages` ended with {}:\n{}",
+        built.status,
+        String::from_utf8_lossy(&built.stderr)
+    );
+}
+
+pub(super) fn command(kinds: &[&str], binaries: &Path, output: &Path) -> Command {
+    let mut command = Command::new("scripts/build-packages");
+    command
+        .args(kinds)
+        .args([OsStr::new("--binaries"), binaries.as_os_str()])
+        .args([OsStr::new("--output"), output.as_os_str()])
+        .args(["--version", VERSION])
+        .current_dir(PROJECT)
+        .stdin(Stdio::null());
+    command
+}
+
+fn modified(path: &Path) -> u128 {
+    fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .map_or(0, |time| time.as_nanos())
+}
+
+/// The time of the last change of a file, or of anything in a folder.
+fn newest(path: &Path) -> u128 {
+    let own = modified(path);
+    let Ok(entries) = fs::read_dir(path) else {
+        return own;
+    };
+    entries
+        .flatten()
+        .map(|entry| newest(&entry.path()))
+        .chain([own])
+        .max()
+        .unwrap_or(own)
+}

@@ -1,0 +1,275 @@
+//! The Helm chart and the plain manifests, as rendered.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use odb_adapter_sdk::yaml;
+use serde_json::Value;
+
+use super::{
+    built::{PROJECT, VERSION, packages},
+    machine::{succeed, text},
+};
+
+/// The programs of `scripts/kubernetes-testbed`: API server, Helm of both generations, kubectl. The first call builds
+/// them, which takes minutes; `scripts/test` does it beforehand.
+pub(super) fn testbed() -> &'static Path {
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let cache = succeed(script().arg("cache"));
+        succeed(script().arg("build"));
+        PathBuf::from(cache.trim())
+    })
+}
+
+pub(super) fn script() -> Command {
+    let mut command = Command::new("scripts/kubernetes-testbed");
+    command.current_dir(PROJECT);
+    command
+}
+
+pub(super) fn helm(generation: &str) -> Command {
+    let mut command = Command::new(testbed().join("bin").join(format!("helm-{generation}")));
+    command.current_dir(PROJECT);
+    command
+}
+
+pub(super) fn chart() -> PathBuf {
+    packages().join(format!("on-demand-broker-chart-{VERSION}.tgz"))
+}
+
+/// The objects of the chart with these options.
+fn rendered(options: &[&str]) -> Vec<Value> {
+    let text = succeed(
+        helm("4")
+            .args(["template", "redis"])
+            .arg(chart())
+            .args(options),
+    );
+    text.split("\n---\n")
+        .map(|document| document.trim_start_matches("---\n"))
+        .map(|document| {
+            yaml::from_str::<Value>(document).unwrap_or_else(|error| panic!("{error}: {document}"))
+        })
+        .filter(|object| !object.is_null())
+        .collect()
+}
+
+fn of_kind<'o>(objects: &'o [Value], kind: &str) -> &'o Value {
+    let found: Vec<_> = objects
+        .iter()
+        .filter(|object| object["kind"] == kind)
+        .collect();
+    assert_eq!(found.len(), 1, "{kind}: {objects:#?}");
+    found[0]
+}
+
+fn kinds(objects: &[Value]) -> Vec<&str> {
+    let mut kinds: Vec<_> = objects
+        .iter()
+        .filter_map(|object| object["kind"].as_str())
+        .collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+#[test]
+fn both_generations_of_helm_find_no_fault_in_the_chart() {
+    for generation in ["3", "4"] {
+        let said =
+            succeed(helm(generation).args(["lint", "--strict", "release/chart/on-demand-broker"]));
+        assert!(said.contains("0 chart(s) failed"), "{said}");
+    }
+}
+
+#[test]
+fn the_plain_manifests_are_the_chart_with_its_defaults() {
+    let committed =
+        fs::read_to_string(Path::new(PROJECT).join("release/kubernetes/on-demand-broker.yml"))
+            .unwrap();
+    let rendered = succeed(helm("4").args([
+        "template",
+        "on-demand-broker",
+        "release/chart/on-demand-broker",
+    ]));
+    // `scripts/build-packages manifests` leaves out what names Helm.
+    let of_helm = ["# Source:", "helm.sh/chart:", "managed-by: Helm"];
+    let expected: Vec<&str> = rendered
+        .lines()
+        .filter(|line| !of_helm.iter().any(|word| line.contains(word)))
+        .collect();
+    let lines: Vec<&str> = committed.lines().collect();
+    let begin = lines.iter().position(|line| *line == "---").unwrap();
+    assert_eq!(
+        lines[begin..],
+        expected,
+        "run `scripts/build-packages manifests`"
+    );
+}
+
+#[test]
+fn a_pod_has_no_rights_and_is_probed_on_a_path_that_calls_nothing() {
+    let objects = rendered(&[]);
+    assert_eq!(
+        kinds(&objects),
+        [
+            "Deployment",
+            "NetworkPolicy",
+            "PodDisruptionBudget",
+            "Service",
+            "ServiceAccount"
+        ]
+    );
+    let deployment = of_kind(&objects, "Deployment");
+    assert_eq!(deployment["spec"]["replicas"], 1);
+    assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["automountServiceAccountToken"], false);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(
+        pod["securityContext"]["seccompProfile"]["type"],
+        "RuntimeDefault"
+    );
+    let container = &pod["containers"][0];
+    assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+    assert_eq!(
+        container["securityContext"]["allowPrivilegeEscalation"],
+        false
+    );
+    assert_eq!(
+        container["securityContext"]["capabilities"]["drop"][0],
+        "ALL"
+    );
+    for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
+        assert_eq!(container[probe]["httpGet"]["path"], "/health", "{probe}");
+        assert_eq!(container[probe]["httpGet"]["scheme"], "HTTP", "{probe}");
+    }
+    // Drains of nodes must be possible with one pod.
+    let budget = of_kind(&objects, "PodDisruptionBudget");
+    assert_eq!(budget["spec"]["maxUnavailable"], 1);
+}
+
+#[test]
+fn values_lead_to_the_objects_that_they_describe() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broker.yml");
+    fs::write(&file, "broker:\n  port: 9443\n  password: ${PASSWORD}\n").unwrap();
+    let config = format!("config={}", file.display());
+    let objects = rendered(&[
+        "--set-file",
+        &config,
+        "--set",
+        "port=9443,service.port=443,tls.existingSecret=broker-tls,log=debug",
+        "--set",
+        "secrets.files={one,two},secrets.environment={three},environment.HTTPS_PROXY=http://proxy:3128",
+        "--set",
+        "adapter.image=registry.example.com/adapter:1,serviceMonitor.enabled=true,serviceMonitor.basicAuth.secretName=scrape",
+        "--set",
+        "networkPolicy.from[0].namespaceSelector.matchLabels.name=cf",
+        "--set",
+        "image.digest=sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ]);
+
+    let config = of_kind(&objects, "ConfigMap");
+    let text = config["data"]["broker.yml"].as_str().unwrap();
+    assert_eq!(
+        text.trim_end(),
+        "broker:\n  port: 9443\n  password: ${PASSWORD}"
+    );
+    let template = &of_kind(&objects, "Deployment")["spec"]["template"];
+    assert!(template["metadata"]["annotations"]["checksum/config"].is_string());
+    let pod = &template["spec"];
+    let container = &pod["containers"][0];
+    assert!(
+        container["image"]
+            .as_str()
+            .unwrap()
+            .contains("on-demand-broker@sha256:e3b0"),
+        "{container}"
+    );
+    assert_eq!(container["ports"][0]["containerPort"], 9443);
+    assert_eq!(container["readinessProbe"]["httpGet"]["scheme"], "HTTPS");
+    assert_eq!(container["args"][4], "debug");
+    assert_eq!(container["envFrom"][0]["secretRef"]["name"], "three");
+    assert_eq!(container["env"][0]["name"], "HTTPS_PROXY");
+    let mounted: Vec<_> = container["volumeMounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|mount| mount["mountPath"].as_str())
+        .collect();
+    assert_eq!(
+        mounted,
+        [
+            "/etc/on-demand-broker/broker.yml",
+            "/run/secrets/on-demand-broker",
+            "/etc/on-demand-broker/tls",
+            "/opt/adapter",
+            "/tmp"
+        ]
+    );
+    assert_eq!(
+        pod["initContainers"][0]["image"],
+        "registry.example.com/adapter:1"
+    );
+    let policy = of_kind(&objects, "NetworkPolicy");
+    assert_eq!(
+        policy["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]["name"],
+        "cf"
+    );
+    assert_eq!(
+        of_kind(&objects, "Service")["spec"]["ports"][0]["port"],
+        443
+    );
+    let monitor = of_kind(&objects, "ServiceMonitor");
+    assert_eq!(
+        monitor["spec"]["endpoints"][0]["basicAuth"]["password"]["name"],
+        "scrape"
+    );
+}
+
+#[test]
+fn parts_that_are_turned_off_are_absent() {
+    let objects = rendered(&[
+        "--set",
+        "networkPolicy.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,secrets.files=null",
+    ]);
+    assert_eq!(kinds(&objects), ["Deployment", "Service"]);
+    let pod = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "default");
+    let names: Vec<_> = pod["volumes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|volume| &volume["name"])
+        .collect();
+    assert_eq!(names, ["configuration", "temporary"]);
+}
+
+#[test]
+fn unknown_and_unusable_values_are_refused_with_their_name() {
+    for (value, named) in [
+        ("imgae.tag=1", "imgae"),
+        ("port=70000", "port"),
+        ("image.digest=latest", "digest"),
+        ("replicas=2", "replicas"),
+        ("podDisruptionBudget.maxUnavailable=2", "maxUnavailable"),
+        (
+            "serviceMonitor.enabled=true",
+            "serviceMonitor.basicAuth.secretName is required",
+        ),
+    ] {
+        let refused = helm("4")
+            .args(["template", "redis", "--set", value])
+            .arg(chart())
+            .output()
+            .unwrap();
+        assert!(!refused.status.success(), "{value}");
+        let said = text(&refused.stderr);
+        assert!(said.contains(named), "{value}: {said}");
+    }
+}
