@@ -7,10 +7,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-use odb_stories::Binaries;
+use odb_stories::{Binaries, Document, Fence};
 
 pub(super) const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-pub(super) const VERSION: &str = "0.9.0";
+/// That of the documents.
+pub(super) const VERSION: &str = "1.0.0";
 
 /// What packages are made of, besides the programs.
 const SOURCES: [&str; 3] = ["release", "scripts", "manifests/sandbox"];
@@ -49,6 +50,22 @@ pub(super) fn build(kinds: &[&str], binaries: &Path, output: &Path) {
         built.status,
         String::from_utf8_lossy(&built.stderr)
     );
+}
+
+/// In place of the script in documents: checks the arguments, and puts the packages there.
+pub(super) fn instead_of_the_script() -> String {
+    format!(
+        "bash -c '{PROJECT}/scripts/build-packages \"$@\" --help >/dev/null && cp --target-directory=. {}/*1.0.0*' build",
+        packages().display()
+    )
+}
+
+/// The commands of a document that a test of this name runs, in their order.
+pub(super) fn commands_of(document: &str, test: &str) -> Vec<Fence> {
+    let mut fences = Document::open(document).fences();
+    fences.retain(|fence| fence.run_by.iter().any(|name| name.ends_with(test)));
+    assert!(!fences.is_empty(), "{document} has no commands of {test}");
+    fences
 }
 
 pub(super) fn command(kinds: &[&str], binaries: &Path, output: &Path) -> Command {

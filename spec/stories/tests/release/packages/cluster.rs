@@ -3,18 +3,19 @@
 use std::{
     collections::HashMap,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use odb_stories::{Foundation, eventually};
+use odb_stories::{Foundation, Reader, eventually};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
     TIMEOUT,
-    built::PROJECT,
+    built::{PROJECT, commands_of, instead_of_the_script},
     chart::{chart, helm, script, testbed},
     container::Bundle,
     image::for_nonroot,
@@ -351,16 +352,95 @@ async fn a_changed_configuration_is_a_new_pod_and_removal_leaves_only_secrets() 
     assert!(secrets.contains("on-demand-broker"), "{secrets}");
 }
 
+/// Everything is there but a registry and a kubelet.
+#[tokio::test]
+async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
+    let cluster = Cluster::start();
+    let programs = cluster.folder.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    for (name, variable) in [("helm", "HELM4"), ("kubectl", "KUBECTL")] {
+        symlink(&cluster.environment[variable], programs.join(name)).unwrap();
+    }
+    let plain = cluster.folder.path().join("plain.yml");
+    fs::write(&plain, plain_manifests()).unwrap();
+    let guide = "docs/operators/kubernetes.md";
+    let mut reader = Reader::new()
+        .of(guide)
+        .with_programs(&programs)
+        .with_variable("KUBECONFIG", &cluster.environment["KUBECONFIG"])
+        .with_variable("HOME", &cluster.folder.path().display().to_string())
+        .with_word("scripts/build-packages", "build_packages")
+        .with_program("build_packages", &instead_of_the_script())
+        .with_word(
+            "release/kubernetes/on-demand-broker.yml",
+            &plain.display().to_string(),
+        )
+        .without_program("skopeo");
+    let key = rcgen::generate_simple_self_signed(["broker.example.com".to_owned()]).unwrap();
+    let example = fs::read_to_string(Path::new(PROJECT).join("release/debian/broker.yml")).unwrap();
+    for (name, text) in [
+        ("broker-password", "one".to_owned()),
+        ("director-client-secret", "two".to_owned()),
+        ("cf-client-secret", "three".to_owned()),
+        ("broker.crt", key.cert.pem()),
+        ("broker.key", key.signing_key.serialize_pem()),
+        ("broker.yml", example),
+    ] {
+        fs::write(reader.folder().join(name), text).unwrap();
+    }
+    let fences = commands_of(guide, "to_its_removal");
+    let [
+        build,
+        secrets,
+        install,
+        upgrade,
+        restart,
+        remove,
+        without_helm,
+    ] = &fences[..]
+    else {
+        panic!("other commands than these: {fences:#?}")
+    };
+
+    reader.follow(build).await;
+    let pushed = reader.calls();
+    let archive = pushed[0][2]
+        .trim_start_matches("oci-archive:")
+        .trim_end_matches(":1.0.0");
+    assert!(reader.folder().join(archive).is_file(), "{pushed:?}");
+    reader.follow(secrets).await;
+    let notes = reader.follow(install).await;
+    for command in ["rollout status", "logs deployment/", "doctor --config"] {
+        assert!(notes.contains(command), "{command}: {notes}");
+    }
+    let pod = cluster.pod("redis-broker", |_| true).await;
+    let image = &pod["spec"]["containers"][0]["image"];
+    assert_eq!(image, "registry.example.com/on-demand-broker:1.0.0");
+    fs::write(reader.folder().join("broker.yml"), "broker: {port: 8081}\n").unwrap();
+    reader.follow(upgrade).await;
+    let changed = cluster
+        .pod("redis-broker", |new| checksum(new) != checksum(&pod))
+        .await;
+    reader.follow(restart).await;
+    let is_new = |new: &Value| new["metadata"]["name"] != changed["metadata"]["name"];
+    cluster.pod("redis-broker", is_new).await;
+    reader.follow(remove).await;
+    cluster.has_nothing_of("redis-broker").await;
+
+    reader.follow(without_helm).await;
+    let said = succeed(
+        cluster
+            .kubectl()
+            .args(["--namespace", "plain", "get", "pods"]),
+    );
+    assert!(said.contains("on-demand-broker"), "{said}");
+}
+
 #[tokio::test]
 async fn the_plain_manifests_make_the_same_pod_without_helm() {
     let cluster = Cluster::start();
-    let text =
-        fs::read_to_string(Path::new(PROJECT).join("release/kubernetes/on-demand-broker.yml"))
-            .unwrap();
-    // The API server under test is older than this version of budgets.
-    let text = text.replace("apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n");
     let file = cluster.folder.path().join("manifests.yml");
-    fs::write(&file, text).unwrap();
+    fs::write(&file, plain_manifests()).unwrap();
 
     succeed(cluster.kubectl().arg("apply").arg("--filename").arg(&file));
 
@@ -371,4 +451,12 @@ async fn the_plain_manifests_make_the_same_pod_without_helm() {
     );
     succeed(cluster.kubectl().arg("delete").arg("--filename").arg(&file));
     cluster.has_nothing_of("on-demand-broker").await;
+}
+
+/// The API server under test is older than this version of budgets.
+fn plain_manifests() -> String {
+    let text =
+        fs::read_to_string(Path::new(PROJECT).join("release/kubernetes/on-demand-broker.yml"));
+    let text = text.expect("it is part of the project");
+    text.replace("apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n")
 }

@@ -6,12 +6,12 @@ use std::{
     process::Command,
 };
 
-use odb_stories::{Foundation, Platform, eventually};
+use odb_stories::{Fence, Foundation, Platform, eventually};
 use reqwest::Method;
 
 use super::{
     TIMEOUT,
-    built::{PROJECT, VERSION, packages},
+    built::{PROJECT, VERSION, commands_of, packages},
     machine::{Machine, succeed, text},
     site::site,
 };
@@ -112,8 +112,16 @@ fn systemd_finds_the_unit_well_protected() {
     assert!(exposure <= MOST_EXPOSURE, "{exposure}: {rated}");
 }
 
+/// The prompt of an administrator who has `sudo` and is in an empty folder.
+const PROMPT: &str = r#"
+sudo() { if [[ $1 = -u ]]; then runuser -u "$2" -- "${@:3}"; else "$@"; fi; }
+mkdir -p /root/empty
+cd "$(cat /run/folder 2>/dev/null || echo /root/empty)"
+trap 'pwd >/run/folder' EXIT
+"#;
+
 #[tokio::test]
-async fn a_machine_installs_configures_upgrades_and_purges_the_package() {
+async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
     let foundation = Foundation::start().await;
     let folder = "/etc/on-demand-broker";
     let site = site(
@@ -122,45 +130,62 @@ async fn a_machine_installs_configures_upgrades_and_purges_the_package() {
         &format!("{folder}/tls"),
     );
     let machine = Machine::start(&packages(), foundation.folder()).await;
-    let name = package();
-    let name = name.file_name().unwrap().to_string_lossy();
     let before = files(&machine);
+    let guide = commands_of("docs/operators/debian.md", "to_its_removal");
+    let [build, install, configure, permit, start, restrict, purge] = &guide[..] else {
+        panic!("other commands than these: {guide:#?}")
+    };
+    let follow = |fence: &Fence| machine.succeed(&format!("{PROMPT}{}", fence.text));
 
-    machine.succeed(&format!("dpkg --install /mnt/{name}"));
-
+    let arguments = build.text.trim().strip_prefix("scripts/build-packages");
+    succeed(
+        Command::new("scripts/build-packages")
+            .args(arguments.expect("it builds the package").split_whitespace())
+            .arg("--help")
+            .current_dir(PROJECT),
+    );
+    machine.succeed("mkdir -p /root/empty && cp /mnt/*.deb /root/empty");
+    follow(install);
     machine.succeed("systemd-analyze verify --man=no /lib/systemd/system/on-demand-broker.service");
     let state = machine.run(&format!("systemctl is-active {UNIT}"));
     assert_eq!(text(&state.stdout), "inactive\n", "it has no configuration");
     let rights = machine.succeed(&format!("stat --format='%A %U %G' {folder}"));
     assert_eq!(rights, "drwxr-x--- root on-demand-broker\n");
-    machine.succeed("man --where odb odb-instance-list >/dev/null || ls /usr/share/man/man1/odb*");
+    machine.succeed("man --where odb");
 
+    follow(configure);
+    machine.succeed(&format!("test -s {folder}/broker.yml"));
     machine.write(&format!("{folder}/broker.yml"), &site.configuration);
     machine.write(&format!("{folder}/tls/tls.crt"), &site.certificate);
     machine.write(&format!("{folder}/tls/tls.key"), &site.key);
     for (file, secret) in &site.secrets {
         machine.write(&format!("{folder}/secrets/{file}"), secret);
     }
-    machine.succeed(&format!(
-        "runuser -u on-demand-broker -- on-demand-broker check --online --config {folder}/broker.yml"
-    ));
-    machine.succeed(&format!("systemctl enable --now {UNIT}"));
+    follow(permit);
+    let said = follow(start);
+    assert!(said.contains("active (running)"), "{said}");
     answers(&machine, &site.platform).await;
     site.platform.catalog().await.expect_status(200);
     // The adapter runs with the restrictions of the unit, too.
     site.platform.created().await;
     expect_restricted(&machine);
-
     let first = main_process(&machine);
-    machine.succeed(&format!("dpkg --install /mnt/{name}"));
+    follow(restrict);
     answers(&machine, &site.platform).await;
-    assert_ne!(main_process(&machine), first, "an upgrade restarts it");
+    let property = "systemctl show --property=MemoryDenyWriteExecute --value on-demand-broker";
+    assert_eq!(machine.succeed(property), "no\n");
 
+    let second = main_process(&machine);
+    assert_ne!(second, first);
+    machine.succeed("dpkg --install /mnt/*.deb");
+    answers(&machine, &site.platform).await;
+    assert_ne!(main_process(&machine), second, "an upgrade restarts it");
     machine.succeed("dpkg --remove on-demand-broker");
     let state = machine.run(&format!("systemctl is-active {UNIT}"));
     assert_ne!(text(&state.stdout), "active\n");
     machine.succeed(&format!("test -f {folder}/broker.yml"));
-    machine.succeed("dpkg --purge on-demand-broker");
+    machine.succeed("echo /root/empty >/run/folder");
+    follow(purge);
     let after = files(&machine);
     let left: Vec<_> = after.difference(&before).collect();
     assert!(left.is_empty(), "{left:?}");

@@ -24,7 +24,9 @@ inside() {
     touch "$root/dev/$device"
     mount --bind "/dev/$device" "$root/dev/$device"
   done
-  mkdir "$root"/dev/{shm,pts}
+  mkdir "$root"/dev/{shm,pts,mqueue}
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+  ln -s pts/ptmx "$root/dev/ptmx"
   ln -s /proc/self/fd "$root/dev/fd"
   if [[ -d /sys/fs/cgroup/systemd ]]; then
     mount -t tmpfs tmpfs "$root/sys/fs/cgroup"

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{
     TIMEOUT,
-    built::{VERSION, command, packages},
+    built::{VERSION, command, commands_of, packages},
     machine::{succeed, text},
 };
 
@@ -43,7 +43,7 @@ fn dynamic_programs_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn an_author_without_rust_makes_an_adapter_checks_it_and_orders() {
+async fn the_guide_leads_an_author_without_rust_to_an_order() {
     let (folder, tools) = unpacked();
     for file in [
         "LICENSES",
@@ -53,25 +53,45 @@ async fn an_author_without_rust_makes_an_adapter_checks_it_and_orders() {
     ] {
         assert!(tools.join(file).is_file(), "{file}");
     }
+    let name = tools
+        .file_name()
+        .expect("it has a name")
+        .to_string_lossy()
+        .into_owned();
+    let guide = commands_of("docs/authors/tools.md", "to_an_order");
+    let texts: Vec<String> = guide
+        .iter()
+        .map(|fence| fence.text.replace("odb-tools-1.0.0-linux-amd64", &name))
+        .collect();
+    let [begin, up, order] = &texts[..] else {
+        panic!("other commands than these: {guide:#?}")
+    };
     // Neither Cargo nor a variable of this machine.
     let run = |script: &str| {
         let mut command = Command::new("/usr/bin/env");
         command
-            .args(["-i", &format!("PATH={}/bin:/usr/bin:/bin", tools.display())])
-            .args(["bash", "-euo", "pipefail", "-c", script])
+            .args([
+                "-i",
+                "PATH=/usr/bin:/bin",
+                "bash",
+                "-euo",
+                "pipefail",
+                "-c",
+                script,
+            ])
             .current_dir(folder.path());
         command
     };
-    succeed(&mut run("odb-adapter new cache --lang bash"));
-    let checked = run("odb-adapter check cache/adapter.sh").output().unwrap();
-    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    let tarball = packages().join(format!("{name}.tar.gz"));
+    succeed(Command::new("cp").arg(tarball).arg(folder.path()));
+    succeed(&mut run(begin));
 
-    let config = tools.join("sandbox/foundation.yml");
-    let up = format!(
-        "exec odb-sandbox up --config {} --state foundation",
-        config.display()
+    let path = format!("export PATH=$PWD/{name}/bin:$PATH\n");
+    let mut sandbox = Process::start(
+        "sandbox",
+        &mut run(&format!("{path}exec {up}")),
+        folder.path(),
     );
-    let mut sandbox = Process::start("sandbox", &mut run(&up), folder.path());
     eventually("the sandbox is ready", TIMEOUT, async || {
         assert!(sandbox.is_running(), "{}", sandbox.errors());
         let printed = sandbox.output();
@@ -82,8 +102,5 @@ async fn an_author_without_rust_makes_an_adapter_checks_it_and_orders() {
         }
     })
     .await;
-    let services = succeed(&mut run(
-        "ODB_FOUNDATION=$PWD/foundation/foundation.json odb-sandbox cf marketplace",
-    ));
-    assert!(!services.contains("error"), "{services}");
+    succeed(&mut run(&format!("{path}{order}")));
 }
