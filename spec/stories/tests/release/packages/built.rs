@@ -16,6 +16,19 @@ pub(super) const VERSION: &str = "1.0.0";
 /// What packages are made of, besides the programs.
 const SOURCES: [&str; 3] = ["release", "scripts", "manifests/sandbox"];
 
+/// The programs in the packages, and the one that writes bills.
+const PROGRAMS: [&str; 9] = [
+    "kafka-service-adapter",
+    "odb",
+    "odb-adapter",
+    "odb-errand",
+    "odb-release",
+    "odb-sandbox",
+    "on-demand-broker",
+    "redis-service-adapter",
+    "template-service-adapter",
+];
+
 /// The folder with all packages of the executables under test. All tests share it; it is made again when an executable
 /// or a file of the packages has changed.
 pub(super) fn packages() -> PathBuf {
@@ -25,15 +38,21 @@ pub(super) fn packages() -> PathBuf {
     fs::create_dir_all(&folder).expect("the test made the folder of the executables");
     let lock = File::create(folder.join("lock")).expect("the test made the folder");
     lock.lock().expect("this is Linux");
-    let is_new = |path: &Path| newest(path) <= modified(&folder.join("made"));
+    let note = folder.join(format!("made-{VERSION}"));
+    let is_new = |path: &Path| newest(path) <= modified(&note);
     let sources = SOURCES.map(|source| Path::new(PROJECT).join(source));
-    let programs =
-        ["on-demand-broker", "odb-sandbox", "odb-release"].map(|name| binaries.join(name));
+    let programs = PROGRAMS.map(|name| binaries.join(name));
     if !sources.iter().chain(&programs).all(|path| is_new(path)) {
-        let made = File::create(folder.join("making")).expect("the test made the folder");
+        for entry in fs::read_dir(&folder).expect("the test made the folder") {
+            let path = entry.expect("the test made the folder").path();
+            if !path.ends_with("lock") {
+                fs::remove_file(path).expect("the test made it");
+            }
+        }
+        let begun = folder.join("begun");
+        File::create(&begun).expect("the test made the folder");
         build(&["all"], binaries, &folder);
-        drop(made);
-        fs::rename(folder.join("making"), folder.join("made")).expect("the test made it");
+        fs::rename(begun, &note).expect("the test made it");
     }
     folder
 }

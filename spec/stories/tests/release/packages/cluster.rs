@@ -45,11 +45,15 @@ impl Cluster {
             .filter_map(|setting| setting.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.trim_matches('\'').to_owned()))
             .collect();
-        let cluster = Self {
+        Self {
             environment,
             state,
             folder,
-        };
+        }
+    }
+
+    fn start_with_namespace() -> Self {
+        let cluster = Self::start();
         succeed(cluster.kubectl().args(["create", "namespace", NAMESPACE]));
         cluster
     }
@@ -254,7 +258,7 @@ fn checksum(pod: &Value) -> &str {
 async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
     let foundation = Foundation::start().await;
     let site = site(&foundation, SECRETS, TLS);
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_namespace();
     let config = format!("config={}", cluster.prepare(&site).display());
     let values =
         "tls.existingSecret=broker-tls,secrets.files={files},secrets.environment={variables}";
@@ -312,7 +316,7 @@ async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
 
 #[tokio::test]
 async fn a_changed_configuration_is_a_new_pod_and_removal_leaves_only_secrets() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_namespace();
     let file = cluster.folder.path().join("broker.yml");
     let config = format!("config={}", file.display());
     succeed(cluster.kubectl().args([
@@ -438,7 +442,7 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
 
 #[tokio::test]
 async fn the_plain_manifests_make_the_same_pod_without_helm() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start_with_namespace();
     let file = cluster.folder.path().join("manifests.yml");
     fs::write(&file, plain_manifests()).unwrap();
 

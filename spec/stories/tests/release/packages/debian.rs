@@ -236,7 +236,7 @@ fn expect_restricted(machine: &Machine) {
 fn files(machine: &Machine) -> BTreeSet<String> {
     let found = machine.succeed(
         "find /etc /usr /lib /opt /srv /var /home -xdev \\( -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \
-         -o -path /var/lib/systemd -o -path /var/tmp -o -name '*-' \\) -prune -o -print",
+         -o -path /var/lib/systemd -o -path /var/lib/PackageKit -o -path /var/tmp -o -name '*-' \\) -prune -o -print",
     );
     found.lines().map(str::to_owned).collect()
 }
