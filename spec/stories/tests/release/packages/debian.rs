@@ -155,12 +155,7 @@ async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
 
     follow(configure);
     machine.succeed(&format!("test -s {folder}/broker.yml"));
-    machine.write(&format!("{folder}/broker.yml"), &site.configuration);
-    machine.write(&format!("{folder}/tls/tls.crt"), &site.certificate);
-    machine.write(&format!("{folder}/tls/tls.key"), &site.key);
-    for (file, secret) in &site.secrets {
-        machine.write(&format!("{folder}/secrets/{file}"), secret);
-    }
+    machine.configure(&site);
     follow(permit);
     let said = follow(start);
     assert!(said.contains("active (running)"), "{said}");

@@ -13,7 +13,7 @@ use super::{
     built::{VERSION, build},
     container::{Bundle, image},
     machine::{as_root, succeed},
-    site::site,
+    site::{Site, site},
 };
 
 fn skopeo(arguments: &[&str]) -> String {
@@ -95,30 +95,9 @@ async fn the_broker_in_a_container_serves_without_rights_on_a_root_it_cannot_cha
         "/run/secrets/on-demand-broker",
         "/etc/on-demand-broker/tls",
     );
-    let folder = foundation.folder().join("mounted");
-    let secrets = folder.join("secrets");
-    let tls = folder.join("tls");
-    for (path, text) in [
-        (folder.join("broker.yml"), &site.configuration),
-        (tls.join("tls.crt"), &site.certificate),
-        (tls.join("tls.key"), &site.key),
-    ] {
-        put(&path, text);
-    }
-    for (name, secret) in &site.secrets {
-        put(&secrets.join(name), secret);
-    }
-    for_nonroot(&folder);
+    let mounts = mounted(&site, &foundation.folder().join("mounted"));
     let bundle = Bundle::new();
     let arguments = bundle.arguments();
-    let mounts: Vec<(PathBuf, String)> = vec![
-        (
-            folder.join("broker.yml"),
-            "/etc/on-demand-broker/broker.yml".to_owned(),
-        ),
-        (secrets, "/run/secrets/on-demand-broker".to_owned()),
-        (tls, "/etc/on-demand-broker/tls".to_owned()),
-    ];
 
     let mut container = bundle.start(&arguments, &[], &mounts);
     container.answers(&site.platform, "/health").await;
@@ -191,10 +170,27 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn put(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("it is in a folder"))
-        .and_then(|()| fs::write(path, text))
-        .expect("the test made the folder");
+/// The files of a site, and where a container sees them.
+pub(super) fn mounted(site: &Site, folder: &Path) -> Vec<(PathBuf, String)> {
+    let write = |path: PathBuf, text: &str| {
+        fs::create_dir_all(path.parent().expect("it is in a folder"))
+            .and_then(|()| fs::write(path, text))
+            .expect("the test made the folder");
+    };
+    write(folder.join("broker.yml"), &site.configuration);
+    write(folder.join("tls/tls.crt"), &site.certificate);
+    write(folder.join("tls/tls.key"), &site.key);
+    for (name, secret) in &site.secrets {
+        write(folder.join("secrets").join(name), secret);
+    }
+    for_nonroot(folder);
+    [
+        ("broker.yml", "/etc/on-demand-broker/broker.yml"),
+        ("secrets", "/run/secrets/on-demand-broker"),
+        ("tls", "/etc/on-demand-broker/tls"),
+    ]
+    .map(|(name, target)| (folder.join(name), target.to_owned()))
+    .into()
 }
 
 /// Only the broker's group may read them, as in a volume with `fsGroup`.

@@ -8,7 +8,7 @@ use std::{
 
 use odb_stories::{Process, eventually, new_id};
 
-use super::TIMEOUT;
+use super::{TIMEOUT, site::Site};
 
 const SCRIPT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -62,8 +62,19 @@ impl Machine {
         succeed(&mut self.shell(script))
     }
 
+    /// Writes the configuration of the Debian package's broker.
+    pub(super) fn configure(&self, site: &Site) {
+        let folder = "/etc/on-demand-broker";
+        self.write(&format!("{folder}/broker.yml"), &site.configuration);
+        self.write(&format!("{folder}/tls/tls.crt"), &site.certificate);
+        self.write(&format!("{folder}/tls/tls.key"), &site.key);
+        for (file, secret) in &site.secrets {
+            self.write(&format!("{folder}/secrets/{file}"), secret);
+        }
+    }
+
     /// Writes a file that the broker's group may read, as the documents say.
-    pub(super) fn write(&self, path: &str, content: &str) {
+    fn write(&self, path: &str, content: &str) {
         let script = format!(
             "install -D -o root -g on-demand-broker -m 0640 /dev/stdin {path} && \
              chgrp -R on-demand-broker $(dirname {path})"

@@ -11,6 +11,7 @@
 //! | `machine` | that machine |
 //! | `tools` | the tarball of tools for authors |
 //! | `bills` | bills of materials and licences |
+//! | `figures` | sizes and starts, to be printed |
 //! | `site` | the configuration of a broker whose secrets are files |
 
 mod bills;
@@ -19,6 +20,7 @@ mod chart;
 mod cluster;
 mod container;
 mod debian;
+mod figures;
 mod image;
 mod machine;
 mod site;

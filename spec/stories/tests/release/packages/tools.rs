@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Unpacks the tarball. Returns the author's folder, and that of the tools in it.
-fn unpacked() -> (TempDir, PathBuf) {
+pub(super) fn unpacked() -> (TempDir, PathBuf) {
     let architecture = succeed(Command::new("dpkg").arg("--print-architecture"));
     let name = format!("odb-tools-{VERSION}-linux-{}", architecture.trim());
     let folder = tempfile::tempdir().expect("tests may write temporary files");
