@@ -27,7 +27,7 @@ render_manifests() {
 # Runs the broker on Kubernetes, for clusters without Helm. `scripts/build-packages manifests` renders this file from the chart with
 # its default values: change the chart instead. docs/operators/kubernetes.md describes the ConfigMap and the Secret that it needs.
 HEADER
-    "$helm" template on-demand-broker "$chart_folder" | sed -e '/^# Source:/d' -e '/helm.sh\/chart:/d' -e '/managed-by: Helm/d'
+    "$helm" template on-demand-broker "$chart_folder" --set existingConfigMap=on-demand-broker | sed -e '/^# Source:/d' -e '/helm.sh\/chart:/d' -e '/managed-by: Helm/d'
   } >"$work/manifests.yml"
   cp "$work/manifests.yml" "$plain_manifests"
   report "$plain_manifests"

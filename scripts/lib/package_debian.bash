@@ -8,7 +8,8 @@ build_debian_package() {
   local root=$work/debian documents=$work/debian/usr/share/doc/on-demand-broker
   put_program "$programs" "$root/usr/bin" "${broker_programs[@]}"
   put_program "$programs" "$root/usr/lib/on-demand-broker" "${adapter_programs[@]}"
-  mkdir -p "$root/etc/on-demand-broker"
+  mkdir -p "$root/etc"
+  mkdir -m 0750 "$root/etc/on-demand-broker"
   install -D -m 0644 release/debian/on-demand-broker.service "$root/lib/systemd/system/on-demand-broker.service"
   install -D -m 0644 release/debian/sysusers.conf "$root/usr/lib/sysusers.d/on-demand-broker.conf"
   install -D -m 0644 release/debian/broker.yml "$documents/examples/broker.yml"
@@ -22,7 +23,8 @@ build_debian_package() {
   gzip --no-name --best --stdout CHANGELOG.md >"$documents/changelog.gz"
   write_control "$root"
   set_times "$root"
-  local file=$output/on-demand-broker_$(debian_version)_$debian_architecture.deb
+  local file
+  file=$output/on-demand-broker_$(debian_version)_$debian_architecture.deb
   dpkg-deb --root-owner-group --threads-max=1 -Zxz -z1 --build "$root" "$work/package.deb" >/dev/null
   mv "$work/package.deb" "$file"
   report "$file"

@@ -22,9 +22,11 @@ fill_root() {
   local root=$1
   put_program "$programs" "$root/usr/bin" "${broker_programs[@]}"
   put_program "$programs" "$root/usr/lib/on-demand-broker" "${adapter_programs[@]}"
-  install -D -m 0644 /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+  # Only those of Debian's package: this machine may trust further authorities.
+  mkdir -p "$root/etc/ssl/certs"
+  cat /usr/share/ca-certificates/mozilla/*.crt >"$root/etc/ssl/certs/ca-certificates.crt"
   mkdir -p "$root/etc/on-demand-broker" "$root/run/secrets"
-  cp release/image/passwd release/image/group release/image/nsswitch.conf "$root/etc"
+  install -m 0644 release/image/passwd release/image/group release/image/nsswitch.conf "$root/etc"
   put_libraries "$root"
   as_programs "${broker_programs[@]}" "${adapter_programs[@]}"
   local package
@@ -77,7 +79,11 @@ write_layout() {
       manifests: [{
         mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $manifest, size: $size,
         platform: {architecture: $architecture, os: "linux"},
-        annotations: {"org.opencontainers.image.ref.name": $version}
+        # skopeo and podman use the first, containerd the second.
+        annotations: {
+          "org.opencontainers.image.ref.name": $version,
+          "io.containerd.image.name": "docker.io/library/on-demand-broker:\($version)"
+        }
       }]
     }' >"$layout/index.json"
   jq --null-input --arg configuration "blobs/sha256/$configuration" --arg layer "blobs/sha256/$layer" \

@@ -25,10 +25,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "broker.configMap" -}}
+{{- if and .Values.config .Values.existingConfigMap }}
+{{- fail "set either config or existingConfigMap, not both" }}
+{{- end }}
 {{- if .Values.config }}
-{{- include "broker.fullname" . }}
+{{- printf "%s-config" (include "broker.fullname" .) }}
 {{- else }}
-{{- default (include "broker.fullname" .) .Values.existingConfigMap }}
+{{- required "set config with --set-file config=broker.yml, or existingConfigMap" .Values.existingConfigMap }}
 {{- end }}
 {{- end }}
 

@@ -42,6 +42,9 @@ pub(super) fn chart() -> PathBuf {
     packages().join(format!("on-demand-broker-chart-{VERSION}.tgz"))
 }
 
+/// One of the two sources of `broker.yml`, of which the chart needs one.
+const CONFIG_MAP: &str = "existingConfigMap=on-demand-broker";
+
 /// The objects of the chart with these options.
 fn rendered(options: &[&str]) -> Vec<Value> {
     let text = succeed(
@@ -80,8 +83,13 @@ fn kinds(objects: &[Value]) -> Vec<&str> {
 #[test]
 fn both_generations_of_helm_find_no_fault_in_the_chart() {
     for generation in ["3", "4"] {
-        let said =
-            succeed(helm(generation).args(["lint", "--strict", "release/chart/on-demand-broker"]));
+        let said = succeed(helm(generation).args([
+            "lint",
+            "--strict",
+            "release/chart/on-demand-broker",
+            "--set",
+            CONFIG_MAP,
+        ]));
         assert!(said.contains("0 chart(s) failed"), "{said}");
     }
 }
@@ -95,6 +103,8 @@ fn the_plain_manifests_are_the_chart_with_its_defaults() {
         "template",
         "on-demand-broker",
         "release/chart/on-demand-broker",
+        "--set",
+        CONFIG_MAP,
     ]));
     // `scripts/build-packages manifests` leaves out what names Helm.
     let of_helm = ["# Source:", "helm.sh/chart:", "managed-by: Helm"];
@@ -113,21 +123,20 @@ fn the_plain_manifests_are_the_chart_with_its_defaults() {
 
 #[test]
 fn a_pod_has_no_rights_and_is_probed_on_a_path_that_calls_nothing() {
-    let objects = rendered(&[]);
+    let objects = rendered(&["--set", CONFIG_MAP]);
     assert_eq!(
         kinds(&objects),
         [
-            "Deployment",
             "NetworkPolicy",
             "PodDisruptionBudget",
             "Service",
-            "ServiceAccount"
+            "ServiceAccount",
+            "StatefulSet"
         ]
     );
-    let deployment = of_kind(&objects, "Deployment");
-    assert_eq!(deployment["spec"]["replicas"], 1);
-    assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
-    let pod = &deployment["spec"]["template"]["spec"];
+    let set = of_kind(&objects, "StatefulSet");
+    assert_eq!(set["spec"]["replicas"], 1);
+    let pod = &set["spec"]["template"]["spec"];
     assert_eq!(pod["automountServiceAccountToken"], false);
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     assert_eq!(
@@ -180,7 +189,7 @@ fn values_lead_to_the_objects_that_they_describe() {
         text.trim_end(),
         "broker:\n  port: 9443\n  password: ${PASSWORD}"
     );
-    let template = &of_kind(&objects, "Deployment")["spec"]["template"];
+    let template = &of_kind(&objects, "StatefulSet")["spec"]["template"];
     assert!(template["metadata"]["annotations"]["checksum/config"].is_string());
     let pod = &template["spec"];
     let container = &pod["containers"][0];
@@ -236,10 +245,12 @@ fn values_lead_to_the_objects_that_they_describe() {
 fn parts_that_are_turned_off_are_absent() {
     let objects = rendered(&[
         "--set",
+        CONFIG_MAP,
+        "--set",
         "networkPolicy.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,secrets.files=null",
     ]);
-    assert_eq!(kinds(&objects), ["Deployment", "Service"]);
-    let pod = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(kinds(&objects), ["Service", "StatefulSet"]);
+    let pod = &of_kind(&objects, "StatefulSet")["spec"]["template"]["spec"];
     assert_eq!(pod["serviceAccountName"], "default");
     let names: Vec<_> = pod["volumes"]
         .as_array()
@@ -255,6 +266,8 @@ fn unknown_and_unusable_values_are_refused_with_their_name() {
     for (value, named) in [
         ("imgae.tag=1", "imgae"),
         ("port=70000", "port"),
+        ("existingConfigMap=", "set config with --set-file"),
+        ("config=broker", "either config or existingConfigMap"),
         ("image.digest=latest", "digest"),
         ("replicas=2", "replicas"),
         ("podDisruptionBudget.maxUnavailable=2", "maxUnavailable"),
@@ -264,7 +277,7 @@ fn unknown_and_unusable_values_are_refused_with_their_name() {
         ),
     ] {
         let refused = helm("4")
-            .args(["template", "redis", "--set", value])
+            .args(["template", "redis", "--set", CONFIG_MAP, "--set", value])
             .arg(chart())
             .output()
             .unwrap();

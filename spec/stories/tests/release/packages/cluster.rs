@@ -97,7 +97,7 @@ impl Cluster {
 
     /// The objects of the release that are there.
     fn objects(&self, release: &str) -> Vec<String> {
-        let kinds = "deployments,replicasets,pods,services,configmaps,serviceaccounts,networkpolicies,poddisruptionbudgets";
+        let kinds = "statefulsets,pods,services,configmaps,serviceaccounts,networkpolicies,poddisruptionbudgets";
         let selector = format!("--selector=app.kubernetes.io/instance={release}");
         let found = succeed(
             self.kubectl()
@@ -275,7 +275,7 @@ async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
     let notes = succeed(cluster.helm("4").args(install).arg(chart()));
 
     assert!(
-        notes.contains("rollout status deployment/redis-broker"),
+        notes.contains("rollout status statefulset/redis-broker"),
         "{notes}"
     );
     let pod = cluster.pod("redis-broker", |_| true).await;
@@ -334,7 +334,7 @@ async fn a_changed_configuration_is_a_new_pod_and_removal_leaves_only_secrets() 
         let first = cluster.pod(&release, |pod| !checksum(pod).is_empty()).await;
         assert_eq!(
             cluster.objects(&release).len(),
-            8,
+            7,
             "{:?}",
             cluster.objects(&release)
         );
@@ -344,7 +344,7 @@ async fn a_changed_configuration_is_a_new_pod_and_removal_leaves_only_secrets() 
 
         let is_new = |pod: &Value| checksum(pod) != checksum(&first);
         let second = cluster.pod(&release, is_new).await;
-        assert_ne!(first["metadata"]["name"], second["metadata"]["name"]);
+        assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
         succeed(cluster.helm(generation).args(["uninstall", &release]));
         cluster.has_nothing_of(&release).await;
     }
@@ -414,7 +414,7 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
     assert!(reader.folder().join(archive).is_file(), "{pushed:?}");
     reader.follow(secrets).await;
     let notes = reader.follow(install).await;
-    for command in ["rollout status", "logs deployment/", "doctor --config"] {
+    for command in ["rollout status", "logs statefulset/", "doctor --config"] {
         assert!(notes.contains(command), "{command}: {notes}");
     }
     let pod = cluster.pod("redis-broker", |_| true).await;
@@ -426,18 +426,22 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
         .pod("redis-broker", |new| checksum(new) != checksum(&pod))
         .await;
     reader.follow(restart).await;
-    let is_new = |new: &Value| new["metadata"]["name"] != changed["metadata"]["name"];
+    let is_new = |new: &Value| new["metadata"]["uid"] != changed["metadata"]["uid"];
     cluster.pod("redis-broker", is_new).await;
     reader.follow(remove).await;
     cluster.has_nothing_of("redis-broker").await;
 
     reader.follow(without_helm).await;
-    let said = succeed(
-        cluster
-            .kubectl()
-            .args(["--namespace", "plain", "get", "pods"]),
-    );
-    assert!(said.contains("on-demand-broker"), "{said}");
+    eventually("the plain manifests make a pod", TIMEOUT, async || {
+        let mut command = cluster.kubectl();
+        let said = succeed(command.args(["--namespace", "plain", "get", "pods"]));
+        if said.contains("on-demand-broker-0") {
+            Ok(())
+        } else {
+            Err(said)
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     built::{VERSION, build},
     container::{Bundle, image},
-    machine::{as_root, succeed},
+    machine::{as_root, succeed, text},
     site::{Site, site},
 };
 
@@ -38,6 +38,35 @@ fn the_image_says_what_it_is_and_how_it_starts() {
         let label = format!("org.opencontainers.image.{label}");
         assert!(labels[&label].is_string(), "{label}: {seen}");
     }
+}
+
+/// Authorities that only the machine trusts on which the image is built are not among them.
+#[test]
+fn the_image_trusts_the_authorities_of_debian_and_no_others() {
+    let bundle = Bundle::new();
+    let inside = bundle.root().join("etc/ssl/certs/ca-certificates.crt");
+    let inside = succeed(as_root("cat").arg(inside));
+    let debian: String = contents(Path::new("/usr/share/ca-certificates/mozilla"))
+        .into_iter()
+        .map(|(_, bytes)| text(&bytes))
+        .collect();
+    assert!(debian.contains("BEGIN CERTIFICATE"));
+    assert_eq!(inside, debian);
+}
+
+#[test]
+fn containerd_finds_the_name_of_the_image_in_its_index() {
+    let index = succeed(
+        Command::new("tar")
+            .arg("-xOf")
+            .arg(image())
+            .arg("index.json"),
+    );
+    let index: Value = serde_json::from_str(&index).unwrap();
+    assert_eq!(
+        index["manifests"][0]["annotations"]["io.containerd.image.name"],
+        format!("docker.io/library/on-demand-broker:{VERSION}")
+    );
 }
 
 /// `skopeo copy` compares every digest and size.

@@ -9,7 +9,7 @@ name=$1 mounted=$2 groups=()
 work=$(mktemp -d "${TMPDIR:-/tmp}/odb-machine.XXXXXX")
 
 inside() {
-  local root=$work/root device group
+  local root=$work/root device
   mount --make-rprivate /
   mount -t tmpfs tmpfs "$work"
   mkdir "$work"/{changes,index,root}
