@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packs the Helm chart, and renders the plain manifests from it. Requires the variables and functions of scripts/build-packages:
+# Packs the Helm chart and the plain manifests, which are rendered from it. Requires the variables and functions of scripts/build-packages:
 # shellcheck disable=SC2154
 
 chart_folder=release/chart/on-demand-broker
@@ -18,16 +18,27 @@ build_chart() {
   report "$file"
 }
 
-# Renders the chart with its defaults for clusters without Helm. ODB_HELM names another program than `helm`.
+# Fills the version into the plain manifests.
+build_manifests() {
+  local file=$output/on-demand-broker-$version.yml
+  sed "s/\bVERSION\b/$version/" "$plain_manifests" >"$work/manifests.yml"
+  mv "$work/manifests.yml" "$file"
+  report "$file"
+}
+
+# Renders the plain manifests from the chart with the values of the guide. ODB_HELM names another program than `helm`.
 render_manifests() {
-  local helm=${ODB_HELM:-helm}
+  local helm=${ODB_HELM:-helm} folder=$work/rendered
   command -v "$helm" >/dev/null || fail "the manifests need Helm: \`$helm\` is not on the PATH."
+  cp -r "$chart_folder" "$folder"
+  sed -i 's/^appVersion: .*/appVersion: VERSION/' "$folder/Chart.yaml"
   {
     cat <<'HEADER'
-# Runs the broker on Kubernetes, for clusters without Helm. `scripts/build-packages manifests` renders this file from the chart with
-# its default values: change the chart instead. docs/operators/kubernetes.md describes the ConfigMap and the Secret that it needs.
+# Runs the broker on Kubernetes, for clusters without Helm. `scripts/build-packages manifests` sets the version. docs/operators/kubernetes.md
+# describes the ConfigMap and the Secrets. Do not change this file: `scripts/build-packages render` renders it from the chart.
 HEADER
-    "$helm" template on-demand-broker "$chart_folder" --set existingConfigMap=on-demand-broker | sed -e '/^# Source:/d' -e '/helm.sh\/chart:/d' -e '/managed-by: Helm/d'
+    "$helm" template on-demand-broker "$folder" --set existingConfigMap=on-demand-broker,tls.existingSecret=broker-tls |
+      sed -e '/^# Source:/d' -e '/helm.sh\/chart:/d' -e '/managed-by: Helm/d'
   } >"$work/manifests.yml"
   cp "$work/manifests.yml" "$plain_manifests"
   report "$plain_manifests"

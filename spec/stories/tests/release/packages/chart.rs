@@ -42,6 +42,10 @@ pub(super) fn chart() -> PathBuf {
     packages().join(format!("on-demand-broker-chart-{VERSION}.tgz"))
 }
 
+pub(super) fn plain_manifests() -> PathBuf {
+    packages().join(format!("on-demand-broker-{VERSION}.yml"))
+}
+
 /// One of the two sources of `broker.yml`, of which the chart needs one.
 const CONFIG_MAP: &str = "existingConfigMap=on-demand-broker";
 
@@ -95,29 +99,27 @@ fn both_generations_of_helm_find_no_fault_in_the_chart() {
 }
 
 #[test]
-fn the_plain_manifests_are_the_chart_with_its_defaults() {
-    let committed =
-        fs::read_to_string(Path::new(PROJECT).join("release/kubernetes/on-demand-broker.yml"))
-            .unwrap();
-    let rendered = succeed(helm("4").args([
-        "template",
-        "on-demand-broker",
-        "release/chart/on-demand-broker",
-        "--set",
-        CONFIG_MAP,
-    ]));
-    // `scripts/build-packages manifests` leaves out what names Helm.
+fn the_plain_manifests_are_the_chart_with_the_values_of_the_guide() {
+    let built = fs::read_to_string(plain_manifests()).unwrap();
+    let rendered = succeed(
+        helm("4")
+            .args(["template", "on-demand-broker"])
+            .arg(chart())
+            .args(["--set", CONFIG_MAP])
+            .args(["--set", "tls.existingSecret=broker-tls"]),
+    );
+    // `scripts/build-packages render` leaves out what names Helm.
     let of_helm = ["# Source:", "helm.sh/chart:", "managed-by: Helm"];
     let expected: Vec<&str> = rendered
         .lines()
         .filter(|line| !of_helm.iter().any(|word| line.contains(word)))
         .collect();
-    let lines: Vec<&str> = committed.lines().collect();
+    let lines: Vec<&str> = built.lines().collect();
     let begin = lines.iter().position(|line| *line == "---").unwrap();
     assert_eq!(
         lines[begin..],
         expected,
-        "run `scripts/build-packages manifests`"
+        "run `scripts/build-packages render`"
     );
 }
 

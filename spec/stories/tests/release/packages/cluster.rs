@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::{
     TIMEOUT,
     built::{PROJECT, commands_of, instead_of_the_script},
-    chart::{chart, helm, script, testbed},
+    chart::{chart, helm, plain_manifests, script, testbed},
     container::Bundle,
     image::for_nonroot,
     machine::succeed,
@@ -196,8 +196,8 @@ impl Cluster {
         mounts
     }
 
-    /// The Secrets that an operator makes, and `broker.yml`. One secret is a variable.
-    fn prepare(&self, site: &Site) -> PathBuf {
+    /// The Secrets that an operator makes, one with files and one with a variable, and `broker.yml`.
+    fn prepare(&self, site: &Site, files: &str) -> PathBuf {
         let folder = self.folder.path().join("site");
         fs::create_dir_all(&folder).expect("the test made the folder");
         let write = |name: &str, text: &str| {
@@ -205,16 +205,16 @@ impl Cluster {
             fs::write(&path, text).expect("the test made the folder");
             path.display().to_string()
         };
-        let mut files = vec![
+        let mut create = vec![
             "create".to_owned(),
             "secret".to_owned(),
             "generic".to_owned(),
-            "files".to_owned(),
+            files.to_owned(),
         ];
         for (name, secret) in &site.secrets {
-            files.push(format!("--from-file={name}={}", write(name, secret)));
+            create.push(format!("--from-file={name}={}", write(name, secret)));
         }
-        succeed(self.kubectl().args(&files));
+        succeed(self.kubectl().args(&create));
         let cf_secret = &site.secrets[2].1;
         let variable = format!("--from-literal=CF_CLIENT_SECRET={cf_secret}");
         succeed(
@@ -227,14 +227,7 @@ impl Cluster {
             self.kubectl()
                 .args(["create", "secret", "tls", "broker-tls", &certificate, &key]),
         );
-        let mut document: Value = serde_json::from_str(&site.configuration).expect("JSON is YAML");
-        let client = document.pointer_mut("/cf/uaa/authentication/client_credentials");
-        let client = client
-            .and_then(Value::as_object_mut)
-            .expect("the manifest has it");
-        client.remove("client_secret_file");
-        client.insert("client_secret".to_owned(), "${CF_CLIENT_SECRET}".into());
-        PathBuf::from(write("broker.yml", &format!("{document:#}")))
+        PathBuf::from(write("broker.yml", &site.configuration))
     }
 }
 
@@ -248,6 +241,18 @@ fn decoded(text: &str) -> Vec<u8> {
     STANDARD.decode(text).expect("secrets are base64")
 }
 
+/// The configuration with one secret in a variable.
+fn with_variable(configuration: &str) -> String {
+    let mut document: Value = serde_json::from_str(configuration).expect("JSON is YAML");
+    let client = document.pointer_mut("/cf/uaa/authentication/client_credentials");
+    let client = client
+        .and_then(Value::as_object_mut)
+        .expect("the manifest has it");
+    client.remove("client_secret_file");
+    client.insert("client_secret".to_owned(), "${CF_CLIENT_SECRET}".into());
+    format!("{document:#}")
+}
+
 fn checksum(pod: &Value) -> &str {
     pod["metadata"]["annotations"]["checksum/config"]
         .as_str()
@@ -257,9 +262,10 @@ fn checksum(pod: &Value) -> &str {
 #[tokio::test]
 async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
     let foundation = Foundation::start().await;
-    let site = site(&foundation, SECRETS, TLS);
+    let mut site = site(&foundation, SECRETS, TLS);
+    site.configuration = with_variable(&site.configuration);
     let cluster = Cluster::start_with_namespace();
-    let config = format!("config={}", cluster.prepare(&site).display());
+    let config = format!("config={}", cluster.prepare(&site, "files").display());
     let values =
         "tls.existingSecret=broker-tls,secrets.files={files},secrets.environment={variables}";
     let install = [
@@ -279,6 +285,11 @@ async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
         "{notes}"
     );
     let pod = cluster.pod("redis-broker", |_| true).await;
+    expect_to_serve(&cluster, &pod, &foundation, &site).await;
+}
+
+/// Starts the pod's container as a kubelet does.
+async fn expect_to_serve(cluster: &Cluster, pod: &Value, foundation: &Foundation, site: &Site) {
     let container = &pod["spec"]["containers"][0];
     let bundle = Bundle::new();
     let mut arguments = bundle.arguments();
@@ -291,7 +302,7 @@ async fn the_pod_of_the_chart_serves_and_its_probes_succeed() {
     let mut running = bundle.start(
         &arguments,
         &cluster.variables(container),
-        &cluster.mounts(&pod, container),
+        &cluster.mounts(pod, container),
     );
     for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
         let get = &container[probe]["httpGet"];
@@ -366,7 +377,7 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
         symlink(&cluster.environment[variable], programs.join(name)).unwrap();
     }
     let plain = cluster.folder.path().join("plain.yml");
-    fs::write(&plain, plain_manifests()).unwrap();
+    fs::write(&plain, plain_manifests_of_old_budgets()).unwrap();
     let guide = "docs/operators/kubernetes.md";
     let mut reader = Reader::new()
         .of(guide)
@@ -375,10 +386,7 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
         .with_variable("HOME", &cluster.folder.path().display().to_string())
         .with_word("scripts/build-packages", "build_packages")
         .with_program("build_packages", &instead_of_the_script())
-        .with_word(
-            "release/kubernetes/on-demand-broker.yml",
-            &plain.display().to_string(),
-        )
+        .with_word("on-demand-broker-1.0.0.yml", &plain.display().to_string())
         .without_program("skopeo");
     let key = rcgen::generate_simple_self_signed(["broker.example.com".to_owned()]).unwrap();
     let example = fs::read_to_string(Path::new(PROJECT).join("release/debian/broker.yml")).unwrap();
@@ -412,6 +420,7 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
         .trim_start_matches("oci-archive:")
         .trim_end_matches(":1.0.0");
     assert!(reader.folder().join(archive).is_file(), "{pushed:?}");
+    assert!(reader.folder().join("on-demand-broker-1.0.0.yml").is_file());
     reader.follow(secrets).await;
     let notes = reader.follow(install).await;
     for command in ["rollout status", "logs statefulset/", "doctor --config"] {
@@ -445,26 +454,40 @@ async fn the_guide_leads_from_the_image_to_a_running_pod_and_to_its_removal() {
 }
 
 #[tokio::test]
-async fn the_plain_manifests_make_the_same_pod_without_helm() {
+async fn the_pod_of_the_plain_manifests_serves_too() {
+    let foundation = Foundation::start().await;
+    let site = site(&foundation, SECRETS, TLS);
     let cluster = Cluster::start_with_namespace();
-    let file = cluster.folder.path().join("manifests.yml");
-    fs::write(&file, plain_manifests()).unwrap();
+    let config = cluster.prepare(&site, "on-demand-broker");
+    let config = format!("--from-file=broker.yml={}", config.display());
+    succeed(
+        cluster
+            .kubectl()
+            .args(["create", "configmap", "on-demand-broker", &config]),
+    );
+    let manifests = cluster.folder.path().join("manifests.yml");
+    fs::write(&manifests, plain_manifests_of_old_budgets()).unwrap();
 
-    succeed(cluster.kubectl().arg("apply").arg("--filename").arg(&file));
+    succeed(
+        cluster
+            .kubectl()
+            .args(["apply", "--filename"])
+            .arg(&manifests),
+    );
 
     let pod = cluster.pod("on-demand-broker", |_| true).await;
-    assert_eq!(
-        pod["spec"]["containers"][0]["args"][2],
-        "/etc/on-demand-broker/broker.yml"
+    expect_to_serve(&cluster, &pod, &foundation, &site).await;
+    succeed(
+        cluster
+            .kubectl()
+            .args(["delete", "--filename"])
+            .arg(&manifests),
     );
-    succeed(cluster.kubectl().arg("delete").arg("--filename").arg(&file));
     cluster.has_nothing_of("on-demand-broker").await;
 }
 
 /// The API server under test is older than this version of budgets.
-fn plain_manifests() -> String {
-    let text =
-        fs::read_to_string(Path::new(PROJECT).join("release/kubernetes/on-demand-broker.yml"));
-    let text = text.expect("it is part of the project");
+fn plain_manifests_of_old_budgets() -> String {
+    let text = fs::read_to_string(plain_manifests()).expect("it is one of the packages");
     text.replace("apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n")
 }
