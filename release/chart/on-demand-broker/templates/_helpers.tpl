@@ -55,11 +55,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- ternary "HTTPS" "HTTP" (not (empty .Values.tls.existingSecret)) }}
 {{- end }}
 
-{{- define "broker.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
+{{- /* Fails on a literal secret below `value`: a ConfigMap is no place for it, and Helm stores the values of each release. */}}
+{{- define "broker.refuseSecrets" -}}
+{{- $path := .path }}
+{{- if kindIs "map" .value }}
+{{- range $key, $value := .value }}
+{{- $inner := ternary $key (printf "%s.%s" $path $key) (empty $path) }}
+{{- if and (regexMatch "^(.*_)?(password|secret)$" $key) (has (kindOf $value) (list "string" "float64" "int64")) }}
+{{- if not (regexMatch "^(\\$\\{[^{}]+\\}|\\(\\([^()]+\\)\\)|)$" (toString $value)) }}
+{{- fail (printf "config contains the secret %s: put it into a Secret, and write %s_file or ${NAME} instead" $inner $key) }}
+{{- end }}
+{{- end }}
+{{- include "broker.refuseSecrets" (dict "path" $inner "value" $value) }}
+{{- end }}
+{{- else if kindIs "slice" .value }}
+{{- range $index, $value := .value }}
+{{- include "broker.refuseSecrets" (dict "path" (printf "%s[%d]" $path $index) "value" $value) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "broker.health" -}}

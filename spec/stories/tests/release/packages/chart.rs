@@ -8,7 +8,7 @@ use std::{
 };
 
 use odb_adapter_sdk::yaml;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     built::{PROJECT, VERSION, packages},
@@ -57,6 +57,10 @@ fn rendered(options: &[&str]) -> Vec<Value> {
             .arg(chart())
             .args(options),
     );
+    objects(&text)
+}
+
+fn objects(text: &str) -> Vec<Value> {
     text.split("\n---\n")
         .map(|document| document.trim_start_matches("---\n"))
         .map(|document| {
@@ -261,6 +265,93 @@ fn parts_that_are_turned_off_are_absent() {
         .map(|volume| &volume["name"])
         .collect();
     assert_eq!(names, ["configuration", "temporary"]);
+}
+
+#[test]
+fn a_pod_can_be_fitted_to_its_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("values.yaml");
+    let values = json!({
+        "existingConfigMap": "own",
+        "podSecurityContext": {"runAsUser": null, "runAsGroup": null, "fsGroup": null},
+        "securityContext": {"readOnlyRootFilesystem": false},
+        "extraVolumes": [{"name": "authority", "configMap": {"name": "authority"}}],
+        "extraVolumeMounts": [{"name": "authority", "mountPath": "/etc/authority"}],
+        "hostAliases": [{"ip": "10.0.0.6", "hostnames": ["director.example.com"]}],
+        "service": {"type": "LoadBalancer", "externalTrafficPolicy": "Local"},
+        "networkPolicy": {"egress": null},
+    });
+    fs::write(&file, values.to_string()).unwrap();
+
+    let objects = rendered(&["--values", &file.display().to_string()]);
+
+    let pod = &of_kind(&objects, "StatefulSet")["spec"]["template"]["spec"];
+    assert_eq!(
+        pod["securityContext"],
+        json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}})
+    );
+    assert_eq!(pod["hostAliases"], values["hostAliases"]);
+    let last = |list: &Value| list.as_array().and_then(|list| list.last().cloned());
+    assert_eq!(last(&pod["volumes"]), last(&values["extraVolumes"]));
+    let container = &pod["containers"][0];
+    assert_eq!(
+        last(&container["volumeMounts"]),
+        last(&values["extraVolumeMounts"])
+    );
+    assert_eq!(
+        container["securityContext"]["readOnlyRootFilesystem"],
+        false
+    );
+    assert_eq!(
+        container["securityContext"]["allowPrivilegeEscalation"],
+        false
+    );
+    let service = of_kind(&objects, "Service");
+    assert_eq!(service["spec"]["externalTrafficPolicy"], "Local");
+    let policy = &of_kind(&objects, "NetworkPolicy")["spec"];
+    assert_eq!(policy["policyTypes"], json!(["Ingress"]));
+    assert_eq!(policy.get("egress"), None);
+}
+
+#[test]
+fn a_configuration_with_a_secret_is_refused_with_its_key() {
+    for (config, expected) in [
+        ("password: word", "secret password:"),
+        ("bosh:\n  password: word", "secret bosh.password:"),
+        (
+            "a:\n- client_secret: x${NAME}",
+            "secret a[0].client_secret:",
+        ),
+        ("broker: {password: 12345678}", "secret broker.password:"),
+        ("a: {", "config is not a YAML map"),
+    ] {
+        let refused = with_config(config).output().unwrap();
+        assert!(!refused.status.success(), "{config}");
+        let message = text(&refused.stderr);
+        assert!(message.contains(expected), "{config}: {message}");
+    }
+}
+
+#[test]
+fn a_configuration_without_a_secret_is_unchanged() {
+    for config in [
+        "  a: {password_file: /file}\n  b:\n    secret: ${NAME}\n",
+        "password: ((redis_password))\n",
+        "properties: {password: {type: string}, is_secret: true}\n",
+    ] {
+        let objects = objects(&succeed(&mut with_config(config)));
+        let config_map = of_kind(&objects, "ConfigMap");
+        assert_eq!(config_map["data"]["broker.yml"], config);
+    }
+}
+
+fn with_config(config: &str) -> Command {
+    let mut command = helm("4");
+    command
+        .args(["template", "redis"])
+        .arg(chart())
+        .args(["--set-json", &format!("config={}", json!(config))]);
+    command
 }
 
 #[test]
