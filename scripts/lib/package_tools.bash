@@ -46,8 +46,8 @@ refuse_dynamic_programs() {
   local program
   for program in "$1"/*; do
     if readelf --wide --program-headers "$program" | grep -q INTERP; then
-      [[ -z ${ODB_DYNAMIC_TOOLS:-} ]] || continue
-      fail "${program##*/} is not static; omit --binaries to compile it."
+      [[ -n $allow_dynamic ]] || fail "${program##*/} is not static; omit --binaries to compile it."
+      printf 'warning: %s is dynamic: do not publish these tools\n' "${program##*/}" >&2
     fi
   done
 }

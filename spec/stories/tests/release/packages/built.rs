@@ -60,7 +60,7 @@ pub(super) fn packages() -> PathBuf {
 /// Builds packages of these programs. In tests the tools are not static, because another compilation takes minutes.
 pub(super) fn build(kinds: &[&str], binaries: &Path, output: &Path) {
     let built = command(kinds, binaries, output)
-        .env("ODB_DYNAMIC_TOOLS", "1")
+        .arg("--allow-dynamic")
         .output()
         .expect("the script is part of the project");
     assert!(
