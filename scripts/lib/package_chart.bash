@@ -10,7 +10,7 @@ build_chart() {
   mkdir -p "$work/chart"
   cp -r "$chart_folder" "$folder"
   sed -i -e "s/^version: .*/version: $version/" -e "s/^appVersion: .*/appVersion: \"$version\"/" "$folder/Chart.yaml"
-  write_bill on-demand-broker-chart
+  write_bill on-demand-broker-chart "$file"
   cp LICENSE "$folder"
   chmod -R u=rwX,go=rX "$folder"
   archive "$work/chart" | gzip --no-name >"$work/chart.tgz"

@@ -5,7 +5,8 @@
 
 build_debian_package() {
   get_programs
-  local root=$work/debian documents=$work/debian/usr/share/doc/on-demand-broker
+  local root=$work/debian documents=$work/debian/usr/share/doc/on-demand-broker file
+  file=$output/on-demand-broker_$(debian_version)_$debian_architecture.deb
   put_program "$programs" "$root/usr/bin" "${broker_programs[@]}"
   put_program "$programs" "$root/usr/lib/on-demand-broker" "${adapter_programs[@]}"
   mkdir -p "$root/etc"
@@ -17,14 +18,12 @@ build_debian_package() {
   put_manual "$root"
   put_completions "$root"
   as_programs "${broker_programs[@]}" "${adapter_programs[@]}"
-  write_bill on-demand-broker-deb "${bill[@]}"
-  gzip --no-name --best --stdout "$output/on-demand-broker-deb.licenses.txt" >"$documents/LICENSES.gz"
-  gzip --no-name --best --stdout "$output/on-demand-broker-deb.cdx.json" >"$documents/bill-of-materials.cdx.json.gz"
+  write_bill on-demand-broker-deb "$file" "${bill[@]}"
+  gzip --no-name --best --stdout "$file.licenses.txt" >"$documents/LICENSES.gz"
+  gzip --no-name --best --stdout "$file.cdx.json" >"$documents/bill-of-materials.cdx.json.gz"
   gzip --no-name --best --stdout CHANGELOG.md >"$documents/changelog.gz"
   write_control "$root"
   set_times "$root"
-  local file
-  file=$output/on-demand-broker_$(debian_version)_$debian_architecture.deb
   dpkg-deb --root-owner-group --threads-max=1 -Zxz -z1 --build "$root" "$work/package.deb" >/dev/null
   mv "$work/package.deb" "$file"
   report "$file"

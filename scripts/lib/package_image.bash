@@ -7,19 +7,18 @@ image_name=on-demand-broker-image
 # Writes an OCI layout in a tarball. `docker load` of a Docker before 25 finds its own index in it, too.
 build_image() {
   get_programs
-  local root=$work/image/root layout=$work/image/layout
+  local root=$work/image/root layout=$work/image/layout file=$output/$image_name-$version-$debian_architecture.tar
   mkdir -p "$root" "$layout/blobs/sha256"
-  fill_root "$root"
+  fill_root "$root" "$file"
   write_layout "$root" "$layout"
-  local file=$output/$image_name-$version.tar
   archive "$layout" >"$work/image.tar"
   mv "$work/image.tar" "$file"
   report "$file"
 }
 
-# fill_root ROOT: programs, what they load, roots of trust, and a user. There is no shell and no package manager.
+# fill_root ROOT FILE: programs, what they load, roots of trust, and a user. There is no shell and no package manager.
 fill_root() {
-  local root=$1
+  local root=$1 file=$2
   put_program "$programs" "$root/usr/bin" "${broker_programs[@]}"
   put_program "$programs" "$root/usr/lib/on-demand-broker" "${adapter_programs[@]}"
   # Only those of Debian's package: this machine may trust further authorities.
@@ -33,9 +32,9 @@ fill_root() {
   for package in ca-certificates "${library_packages[@]}"; do
     bill+=(--debian "$package")
   done
-  write_bill "$image_name" "${bill[@]}"
-  install -D -m 0644 "$output/$image_name.licenses.txt" "$root/usr/share/doc/on-demand-broker/LICENSES"
-  install -D -m 0644 "$output/$image_name.cdx.json" "$root/usr/share/doc/on-demand-broker/bill-of-materials.cdx.json"
+  write_bill "$image_name" "$file" "${bill[@]}"
+  install -D -m 0644 "$file.licenses.txt" "$root/usr/share/doc/on-demand-broker/LICENSES"
+  install -D -m 0644 "$file.cdx.json" "$root/usr/share/doc/on-demand-broker/bill-of-materials.cdx.json"
 }
 
 # put_libraries ROOT: copies the libraries that the programs load to the same paths, and sets $library_packages.

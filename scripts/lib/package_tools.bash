@@ -8,20 +8,19 @@ tool_programs=(odb-adapter odb-sandbox on-demand-broker odb odb-errand template-
 tool_packages=(odb-adapter-kit odb-sandbox on-demand-broker odb odb-errand template-service-adapter)
 
 build_tools() {
-  local name=odb-tools-$version-linux-$debian_architecture folder
-  folder=$work/tools/$name
+  local name=odb-tools-$version-linux-$debian_architecture
+  local folder=$work/tools/$name file=$output/$name.tar.gz
   get_static_programs
   put_program "$static_programs" "$folder/bin" "${tool_programs[@]}"
   refuse_dynamic_programs "$folder/bin"
   as_programs "${tool_packages[@]}"
   # The parts of the C library in a static program.
-  write_bill odb-tools "${bill[@]}" --debian libc6-dev --debian "$(compiler_library)"
-  cp "$output/odb-tools.licenses.txt" "$folder/LICENSES"
-  cp "$output/odb-tools.cdx.json" "$folder/bill-of-materials.cdx.json"
+  write_bill odb-tools "$file" "${bill[@]}" --debian libc6-dev --debian "$(compiler_library)"
+  cp "$file.licenses.txt" "$folder/LICENSES"
+  cp "$file.cdx.json" "$folder/bill-of-materials.cdx.json"
   cp release/tools/README.md "$folder/README.md"
   cp -r manifests/sandbox "$folder/sandbox"
   chmod -R u=rwX,go=rX "$folder"
-  local file=$output/$name.tar.gz
   archive "$work/tools" | gzip --no-name >"$work/tools.tar.gz"
   mv "$work/tools.tar.gz" "$file"
   report "$file"

@@ -105,9 +105,12 @@ struct BillArguments {
     /// Folder of the project
     #[arg(long, default_value = ".")]
     project: PathBuf,
-    /// Name of the package, and of the files: `NAME.cdx.json`, `NAME.licenses.txt`
+    /// Name of the package
     #[arg(long)]
     name: String,
+    /// Name of the package's file. `FILE.cdx.json` and `FILE.licenses.txt` are written
+    #[arg(long)]
+    file: String,
     /// Version of the package
     #[arg(long)]
     version: String,
@@ -181,6 +184,7 @@ fn run_bill(arguments: BillArguments) -> anyhow::Result<()> {
     start_watchdog()?;
     let subject = Subject {
         name: arguments.name,
+        file: arguments.file,
         version: arguments.version,
         programs: arguments.programs,
         target: arguments.target,

@@ -107,11 +107,14 @@ fn unknown((name, version): &Id) -> String {
 }
 
 fn purl(package: &Package) -> String {
-    let purl = format!("pkg:cargo/{}@{}", package.name, package.version);
+    let identity = format!("{}@{}", package.name, package.version).replace('+', "%2B");
     match &package.source {
-        // The registry has no crate of this project.
-        None => format!("{purl}?vcs_url=git%2B{}", env!("CARGO_PKG_REPOSITORY")),
-        Some(_) => purl.replace('+', "%2B"),
+        // The registry's crates of these names are others.
+        None => format!(
+            "pkg:generic/{identity}?vcs_url=git%2B{}",
+            env!("CARGO_PKG_REPOSITORY")
+        ),
+        Some(_) => format!("pkg:cargo/{identity}"),
     }
 }
 

@@ -14,7 +14,8 @@ pub(super) fn document(subject: &Subject, components: &[Component]) -> anyhow::R
     let direct: Vec<&str> = components
         .iter()
         .filter(|component| {
-            component.origin == Origin::Debian || subject.programs.contains(&component.name)
+            matches!(component.origin, Origin::Debian | Origin::Toolchain)
+                || subject.programs.contains(&component.name)
         })
         .map(|component| component.purl.as_str())
         .collect();
@@ -70,6 +71,7 @@ mod tests {
     fn the_serial_number_changes_with_the_content_alone() {
         let subject = Subject {
             name: "tools".to_owned(),
+            file: String::new(),
             version: "1.0.0".to_owned(),
             programs: Vec::new(),
             target: String::new(),

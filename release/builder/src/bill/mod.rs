@@ -6,11 +6,13 @@
 //! | `debian` | Debian packages, files of which are in the package |
 //! | `cyclonedx` | the bill, as JSON of CycloneDX |
 //! | `licenses` | one text with all licences |
+//! | `standard_library` | that of Rust |
 
 mod crates;
 mod cyclonedx;
 mod debian;
 mod licenses;
+mod standard_library;
 
 use std::{
     fs,
@@ -30,6 +32,8 @@ const READING: Duration = Duration::from_mins(10);
 pub(crate) struct Subject {
     /// The package's name.
     pub(crate) name: String,
+    /// The name of the package's file.
+    pub(crate) file: String,
     pub(crate) version: String,
     /// The Cargo packages of its programs.
     pub(crate) programs: Vec<String>,
@@ -39,7 +43,7 @@ pub(crate) struct Subject {
     pub(crate) debian: Vec<String>,
 }
 
-/// A crate or a Debian package.
+/// A crate, a Debian package or a library of the toolchain.
 #[derive(Clone, Debug)]
 struct Component {
     name: String,
@@ -65,18 +69,22 @@ enum Origin {
     Project,
     Registry,
     Debian,
+    Toolchain,
 }
 
-/// Writes `NAME.cdx.json` and `NAME.licenses.txt` into the folder. The same parts make the same bytes.
+/// Writes `FILE.cdx.json` and `FILE.licenses.txt` into the folder. The same parts make the same bytes.
 pub(crate) fn write(project: &Path, subject: &Subject, into: &Path) -> anyhow::Result<()> {
     let mut components = crates::of(project, &subject.programs, &subject.target)?;
+    if !subject.programs.is_empty() {
+        components.push(standard_library::of(project)?);
+    }
     components.extend(debian::of(&subject.debian)?);
     components.sort_by(|one, other| one.purl.cmp(&other.purl));
     let licenses = licenses::text(project, subject, &components)?;
     let bill = cyclonedx::document(subject, &components)?;
     fs::create_dir_all(into).with_context(|| unwritable(into))?;
     for (ending, text) in [("cdx.json", bill), ("licenses.txt", licenses)] {
-        let path = into.join(format!("{}.{ending}", subject.name));
+        let path = into.join(format!("{}.{ending}", subject.file));
         fs::write(&path, text).with_context(|| unwritable(&path))?;
     }
     Ok(())

@@ -5,20 +5,28 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use serde_json::Value;
 
 use super::{
-    built::{PROJECT, packages},
+    built::{PROJECT, VERSION, architecture, packages},
     machine::succeed,
 };
 
-const BILLS: [&str; 4] = [
-    "on-demand-broker-image",
-    "on-demand-broker-deb",
-    "on-demand-broker-chart",
-    "odb-tools",
-];
+/// The files that have a bill and licences beside them.
+fn files() -> [String; 4] {
+    let architecture = architecture();
+    [
+        format!("on-demand-broker-image-{VERSION}-{architecture}.tar"),
+        format!("on-demand-broker_{VERSION}_{architecture}.deb"),
+        format!("on-demand-broker-chart-{VERSION}.tgz"),
+        format!("odb-tools-{VERSION}-linux-{architecture}.tar.gz"),
+    ]
+}
 
-fn bill(name: &str) -> Value {
-    let text = fs::read_to_string(packages().join(format!("{name}.cdx.json"))).unwrap();
-    serde_json::from_str(&text).unwrap()
+fn beside(file: &str, ending: &str) -> String {
+    assert!(packages().join(file).is_file(), "{file}");
+    fs::read_to_string(packages().join(format!("{file}.{ending}"))).unwrap()
+}
+
+fn bill(file: &str) -> Value {
+    serde_json::from_str(&beside(file, "cdx.json")).unwrap()
 }
 
 fn names(bill: &Value) -> BTreeSet<String> {
@@ -33,13 +41,15 @@ fn components(bill: &Value) -> impl Iterator<Item = &Value> {
 
 #[test]
 fn a_bill_lists_what_is_linked_into_the_programs_and_nothing_else() {
-    let image = names(&bill("on-demand-broker-image"));
+    let [image, _, chart, tools] = files();
+    let image = names(&bill(&image));
     for linked in [
         "actix-web",
         "aws-lc-rs",
         "clap",
         "odb-rollout",
         "tera",
+        "rust-std",
         "libc6",
         "ca-certificates",
     ] {
@@ -57,15 +67,15 @@ fn a_bill_lists_what_is_linked_into_the_programs_and_nothing_else() {
     ] {
         assert!(!image.contains(absent), "{absent}: {image:?}");
     }
-    assert!(names(&bill("odb-tools")).contains("odb-sandbox"));
-    assert!(names(&bill("on-demand-broker-chart")).is_empty());
+    assert!(names(&bill(&tools)).contains("odb-sandbox"));
+    assert!(names(&bill(&chart)).is_empty());
 }
 
 #[test]
 fn crates_have_the_digests_of_the_lock_file_and_the_graph_is_closed() {
     let lock = fs::read_to_string(Path::new(PROJECT).join("Cargo.lock")).unwrap();
-    for name in BILLS {
-        let bill = bill(name);
+    for name in files() {
+        let bill = bill(&name);
         let mut references: BTreeSet<&str> = components(&bill)
             .map(|component| component["bom-ref"].as_str().unwrap())
             .collect();
@@ -81,11 +91,11 @@ fn crates_have_the_digests_of_the_lock_file_and_the_graph_is_closed() {
         }
         for component in components(&bill) {
             let digest = component["hashes"][0]["content"].as_str();
+            // This project's crates are in no registry.
             let of_registry = component["purl"]
                 .as_str()
                 .unwrap()
-                .starts_with("pkg:cargo/")
-                && !component["purl"].as_str().unwrap().contains("vcs_url");
+                .starts_with("pkg:cargo/");
             assert_eq!(digest.is_some(), of_registry, "{name}: {component}");
             assert!(
                 digest.is_none_or(|digest| lock.contains(digest)),
@@ -97,10 +107,10 @@ fn crates_have_the_digests_of_the_lock_file_and_the_graph_is_closed() {
 
 #[test]
 fn every_part_of_a_package_has_its_licence_in_the_text() {
-    for name in BILLS {
-        let text = fs::read_to_string(packages().join(format!("{name}.licenses.txt"))).unwrap();
+    for name in files() {
+        let text = beside(&name, "licenses.txt");
         let sections: Vec<&str> = text.split("\n====").skip(2).collect();
-        for component in components(&bill(name)) {
+        for component in components(&bill(&name)) {
             if component["purl"].as_str().unwrap().contains("vcs_url") {
                 continue;
             }
@@ -122,34 +132,23 @@ fn every_part_of_a_package_has_its_licence_in_the_text() {
 #[test]
 fn packages_contain_their_own_bill_and_licences() {
     let folder = tempfile::tempdir().unwrap();
-    let packages = packages();
-    let package = fs::read_dir(&packages)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|ending| ending == "deb"));
+    let [_, package, ..] = files();
     succeed(
         Command::new("dpkg-deb")
             .arg("--extract")
-            .arg(package.unwrap())
+            .arg(packages().join(&package))
             .arg(folder.path()),
     );
     let inside = folder.path().join("usr/share/doc/on-demand-broker");
-    for (file, beside) in [
-        ("LICENSES.gz", "on-demand-broker-deb.licenses.txt"),
-        (
-            "bill-of-materials.cdx.json.gz",
-            "on-demand-broker-deb.cdx.json",
-        ),
+    for (file, ending) in [
+        ("LICENSES.gz", "licenses.txt"),
+        ("bill-of-materials.cdx.json.gz", "cdx.json"),
     ] {
         let text = succeed(
             Command::new("gzip")
                 .args(["--decompress", "--stdout"])
                 .arg(inside.join(file)),
         );
-        assert_eq!(
-            text,
-            fs::read_to_string(packages.join(beside)).unwrap(),
-            "{file}"
-        );
+        assert_eq!(text, beside(&package, ending), "{file}");
     }
 }

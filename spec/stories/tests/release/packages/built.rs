@@ -9,6 +9,8 @@ use std::{
 
 use odb_stories::{Binaries, Document, Fence};
 
+use super::machine::succeed;
+
 pub(super) const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// That of the documents.
 pub(super) const VERSION: &str = "1.0.0";
@@ -97,6 +99,12 @@ pub(super) fn command(kinds: &[&str], binaries: &Path, output: &Path) -> Command
         .current_dir(PROJECT)
         .stdin(Stdio::null());
     command
+}
+
+/// As Debian calls it, like the packages.
+pub(super) fn architecture() -> String {
+    let printed = succeed(Command::new("dpkg").arg("--print-architecture"));
+    printed.trim().to_owned()
 }
 
 fn modified(path: &Path) -> u128 {

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::{
     TIMEOUT,
-    built::{VERSION, packages},
+    built::{VERSION, architecture, packages},
     machine::{as_root, succeed},
 };
 
@@ -32,7 +32,10 @@ pub(super) struct Container {
 }
 
 pub(super) fn image() -> PathBuf {
-    packages().join(format!("on-demand-broker-image-{VERSION}.tar"))
+    packages().join(format!(
+        "on-demand-broker-image-{VERSION}-{}.tar",
+        architecture()
+    ))
 }
 
 impl Bundle {

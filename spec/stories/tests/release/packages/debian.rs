@@ -11,7 +11,7 @@ use reqwest::Method;
 
 use super::{
     TIMEOUT,
-    built::{PROJECT, VERSION, commands_of, packages},
+    built::{PROJECT, VERSION, architecture, commands_of, packages},
     machine::{Machine, succeed, text},
     site::site,
 };
@@ -22,12 +22,7 @@ const MOST_EXPOSURE: f64 = 2.0;
 const UNIT: &str = "on-demand-broker.service";
 
 fn package() -> PathBuf {
-    let packages = packages();
-    let architecture = succeed(Command::new("dpkg").arg("--print-architecture"));
-    packages.join(format!(
-        "on-demand-broker_{VERSION}_{}.deb",
-        architecture.trim()
-    ))
+    packages().join(format!("on-demand-broker_{VERSION}_{}.deb", architecture()))
 }
 
 #[test]

@@ -7,14 +7,13 @@ use tempfile::TempDir;
 
 use super::{
     TIMEOUT,
-    built::{VERSION, command, commands_of, packages},
+    built::{VERSION, architecture, command, commands_of, packages},
     machine::{succeed, text},
 };
 
 /// Unpacks the tarball. Returns the author's folder, and that of the tools in it.
 pub(super) fn unpacked() -> (TempDir, PathBuf) {
-    let architecture = succeed(Command::new("dpkg").arg("--print-architecture"));
-    let name = format!("odb-tools-{VERSION}-linux-{}", architecture.trim());
+    let name = format!("odb-tools-{VERSION}-linux-{}", architecture());
     let folder = tempfile::tempdir().expect("tests may write temporary files");
     let tarball = packages().join(format!("{name}.tar.gz"));
     succeed(
