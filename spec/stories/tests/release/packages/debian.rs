@@ -104,13 +104,10 @@ fn systemd_finds_the_unit_well_protected() {
     assert!(exposure <= MOST_EXPOSURE, "{exposure}: {rated}");
 }
 
-/// The prompt of an administrator who has `sudo` and is in an empty folder.
-const PROMPT: &str = r#"
-sudo() { if [[ $1 = -u ]]; then runuser -u "$2" -- "${@:3}"; else "$@"; fi; }
-mkdir -p /root/empty
-cd "$(cat /run/folder 2>/dev/null || echo /root/empty)"
-trap 'pwd >/run/folder' EXIT
-"#;
+/// An administrator with `sudo`, in a home of their own.
+const ADMINISTRATOR: &str = "useradd --create-home --shell /bin/bash administrator
+echo 'administrator ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/administrator
+cp /mnt/*.deb /home/administrator";
 
 #[tokio::test]
 async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
@@ -122,12 +119,21 @@ async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
         &format!("{folder}/tls"),
     );
     let machine = Machine::start(&packages(), foundation.folder()).await;
+    machine.succeed(ADMINISTRATOR);
     let before = files(&machine);
     let guide = commands_of("docs/operators/debian.md", "to_its_removal");
     let [build, install, configure, permit, start, restrict, purge] = &guide[..] else {
         panic!("other commands than these: {guide:#?}")
     };
-    let follow = |fence: &Fence| machine.succeed(&format!("{PROMPT}{}", fence.text));
+    let follow = |fence: &Fence| {
+        let shell =
+            "runuser -u administrator -- env --chdir=/home/administrator bash -euo pipefail -c";
+        let commands = format!(
+            "\"$(cat <<'COMMANDS'\n{}\nCOMMANDS\n)\"",
+            fence.text.trim_end()
+        );
+        machine.succeed(&format!("{shell} {commands}"))
+    };
 
     let arguments = build.text.trim().strip_prefix("scripts/build-packages");
     succeed(
@@ -136,7 +142,6 @@ async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
             .arg("--help")
             .current_dir(PROJECT),
     );
-    machine.succeed("mkdir -p /root/empty && cp /mnt/*.deb /root/empty");
     follow(install);
     machine.succeed("systemd-analyze verify --man=no /lib/systemd/system/on-demand-broker.service");
     let state = machine.run(&format!("systemctl is-active {UNIT}"));
@@ -171,7 +176,6 @@ async fn the_guide_leads_from_the_package_to_a_broker_and_to_its_removal() {
     let state = machine.run(&format!("systemctl is-active {UNIT}"));
     assert_ne!(text(&state.stdout), "active\n");
     machine.succeed(&format!("test -f {folder}/broker.yml"));
-    machine.succeed("echo /root/empty >/run/folder");
     follow(purge);
     let after = files(&machine);
     let left: Vec<_> = after.difference(&before).collect();
