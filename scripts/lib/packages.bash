@@ -12,6 +12,8 @@ install_missing() {
   # Services that the packages start must not inherit the lock.
   [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" 9<&-
   exec 9<&-
+  read -r -a missing <<<"$(missing_packages "$@")"
+  [[ ${#missing[@]} -eq 0 ]] || fail "a command of these packages is not found, although they are installed: ${missing[*]}"
 }
 
 install_packages() {
