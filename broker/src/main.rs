@@ -277,9 +277,7 @@ async fn run(runtime: &Runtime, file: &Path, config: Config) -> Result<Ended, Fa
     let (parts, server, scheme) = started;
     let timeout = config.broker.shutdown_timeout;
     let listen = config.broker.listen;
-    let page = config
-        .ui
-        .map(|ui| Page::new(ui, &config.broker.credentials));
+    let page = config.ui.map(Page::new);
     let app = AppState {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),

@@ -13,8 +13,8 @@ use super::{
 /// The page for operators at `/ui`.
 #[derive(Debug)]
 pub struct Ui {
-    /// The credentials that log in; without, the broker's own.
-    pub credentials: Option<BasicCredentials>,
+    /// The credentials that log in. They are not the broker's.
+    pub credentials: BasicCredentials,
     /// What the page may change. Without any, it only reads.
     pub actions: BTreeSet<UiAction>,
 }
@@ -49,64 +49,52 @@ impl UiAction {
     }
 }
 
-/// Reads `ui`; the page is there if it is switched on.
+/// Reads `ui`. Without the switch, its other keys do not count.
 pub(super) fn read(section: &Section<'_>) -> Result<Option<Ui>, AlreadyReported> {
     let is_enabled = section.flag("enabled");
-    let credentials = credentials(section);
-    let actions = actions(section);
     section.warn_unknown_keys();
-    let (credentials, actions) = (credentials?, actions.ok_or(AlreadyReported)?);
-    if credentials.is_none() && !actions.is_empty() {
-        let wrong = "needs credentials of the page's own";
-        let right = "give `username` and `password`, or remove it: the page only reads then";
-        section.refuse::<()>("actions", (wrong, right));
-        return Err(AlreadyReported);
+    if !is_enabled {
+        return Ok(None);
     }
-    Ok(is_enabled.then_some(Ui {
+    let username = username(section);
+    let password = required(section, "password", &["password", "password_file"]);
+    let actions = actions(section);
+    let (Some(username), Some(password), Some(actions)) = (username, password, actions) else {
+        return Err(AlreadyReported);
+    };
+    let credentials = BasicCredentials::new(username, password.value.into());
+    Ok(Some(Ui {
         credentials,
         actions,
     }))
 }
 
-fn credentials(section: &Section<'_>) -> Result<Option<BasicCredentials>, AlreadyReported> {
-    let (username, password) = (section.text("username"), section.text("password"));
-    let is_given = |key| section.has_value(key);
-    let missing = match (username, password) {
-        (Some(username), Some(_)) if username.value.contains(':') => {
-            let text = (
-                "has a colon, which ends the name in basic authentication",
-                "give another name",
-            );
-            section.refuse_value::<(), _>(&username, text);
-            return Err(AlreadyReported);
-        }
-        (Some(username), Some(password)) => {
-            let (username, password) = (username.value, password.value.into());
-            return Ok(Some(BasicCredentials::new(username, password)));
-        }
-        (None, Some(_)) if !is_given("username") => "username",
-        (Some(_), None) if !is_given("password") && !is_given("password_file") => "password",
-        (None, None)
-            if !["username", "password", "password_file"]
-                .into_iter()
-                .any(is_given) =>
-        {
-            return Ok(None);
-        }
-        _ => return Err(AlreadyReported),
-    };
-    let right = "give `username` and `password`, or neither";
-    section.refuse::<()>(missing, ("is missing", right));
-    Err(AlreadyReported)
+fn username(section: &Section<'_>) -> Option<String> {
+    let username = required(section, "username", &["username"])?;
+    if username.value.contains(':') {
+        let text = (
+            "has a colon, which ends the name in basic authentication",
+            "give another name",
+        );
+        return section.refuse_value(&username, text);
+    }
+    Some(username.value)
+}
+
+/// The text of a key that can be spelled in several ways.
+fn required(section: &Section<'_>, key: &str, spellings: &[&str]) -> Option<Found<String>> {
+    if spellings.iter().any(|key| section.has_value(key)) {
+        return section.text(key);
+    }
+    let right = "give `username` and `password` of the page's own, or switch it off";
+    section.refuse(key, ("is missing", right))
 }
 
 /// With the same credentials, those of the page would open the APIs as well.
 pub(super) fn refuse_those_of_the_broker(ui: &Ui, broker: &Broker, section: &Section<'_>) {
-    let is_same = ui.credentials.as_ref().is_some_and(|own| {
-        let (username, password) = (own.username(), own.password().expose_secret());
-        let of_broker = &broker.credentials;
-        of_broker.admit(username.as_bytes(), password.as_bytes())
-    });
+    let (username, password) = (ui.credentials.username(), ui.credentials.password());
+    let password = password.expose_secret().as_bytes();
+    let is_same = broker.credentials.admit(username.as_bytes(), password);
     if is_same {
         let wrong = "is the broker's, with its name: the page would open the APIs as well";
         section.refuse::<()>("password", (wrong, "give another one"));

@@ -30,7 +30,7 @@ const RECENT: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct RecentChanges(Mutex<VecDeque<ChangeLine>>);
 
-/// What the audit line of one change says.
+/// The contents of the audit line of one change.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeLine {
     pub(crate) at: Timestamp,
@@ -104,14 +104,14 @@ impl AuditEntry {
         self
     }
 
-    pub(super) fn close(mut self, status: StatusCode) {
+    pub(super) fn close(mut self, status: StatusCode, nothing_to_do: bool) {
         // Without the password, the claimed user is not trustworthy.
         if status == StatusCode::UNAUTHORIZED {
             self.originator = Originator::default();
         }
         let result = match status.as_u16() {
-            202 | 303 => "accepted",
-            200..=299 => "done",
+            202 | 303 if !nothing_to_do => "accepted",
+            200..=399 => "done",
             400..=499 => "refused",
             _ => "failed",
         };

@@ -9,12 +9,12 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse, ResponseError,
+    Error, HttpMessage, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
         StatusCode,
-        header::{self, HeaderMap},
+        header::{self, HeaderMap, HeaderValue},
     },
     middleware::Next,
     web::Data,
@@ -34,22 +34,13 @@ use super::{
     error::ApiError,
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
-use crate::ui;
+use crate::ui::{self, Page};
 
 pub(super) async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let is_admitted = request.path() == endpoints::HEALTH || is_admitted(&request);
-    if is_admitted && is_forged(&request) {
-        let error = ApiError::new(
-            StatusCode::FORBIDDEN,
-            Code::Forbidden,
-            "The request comes from a page of another site.",
-        );
-        return Ok(request.into_response(error.error_response()));
-    }
-    if is_admitted {
+    if request.path() == endpoints::HEALTH || is_admitted(&request) {
         return next
             .call(request)
             .await
@@ -82,7 +73,13 @@ pub(super) async fn authenticate(
             "Not authorized: give the broker's user name and password."
         },
     );
-    let response: HttpResponse = error.answer_unless(is_summarized);
+    let mut response: HttpResponse = error.answer_unless(is_summarized);
+    if is_of_page {
+        // Browsers remember one login for each realm.
+        let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker page\"");
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
     let throttle = request.app_data::<Data<AuthenticationThrottle>>();
     if let Some(throttle) = throttle.filter(|_| is_attempt) {
         let client = request.peer_addr().map(Client::at);
@@ -107,19 +104,9 @@ pub(super) fn is_admitted(request: &ServiceRequest) -> bool {
         return false;
     };
     let page = app.page_at(request.path());
-    let own = page.and_then(|page| page.credentials());
-    let credentials = own.unwrap_or(&app.broker.credentials);
+    let credentials = page.map_or(&app.broker.credentials, Page::credentials);
     given(request.headers())
         .is_some_and(|(username, password)| credentials.admit(&username, &password))
-}
-
-/// Browsers know the broker's credentials if the page has none of its own, and would send them with forms of other sites.
-fn is_forged(request: &ServiceRequest) -> bool {
-    let page = request.app_data::<Data<AppState>>();
-    let page = page.and_then(|app| app.page.as_ref());
-    page.is_some_and(|page| page.credentials().is_none())
-        && !request.method().is_safe()
-        && ui::is_of_another_site(request.headers())
 }
 
 /// Name and password of a request.
@@ -135,7 +122,7 @@ fn given(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((username, password))
 }
 
-/// The name that a request gives. It says who is there only after authentication.
+/// The name that a request gives. It is verified only after authentication.
 pub(crate) fn basic_username(headers: &HeaderMap) -> Option<String> {
     let (username, _) = given(headers)?;
     Some(String::from_utf8_lossy(&username).into_owned())

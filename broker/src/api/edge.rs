@@ -133,7 +133,9 @@ pub(super) async fn attend(
             .headers_mut()
             .insert(HeaderName::from_static("x-request-id"), id);
         if let Some(audit) = audit {
-            audit.close(response.status());
+            let extensions = response.response().extensions();
+            let nothing_to_do = extensions.get::<ui::NothingToDo>().is_some();
+            audit.close(response.status(), nothing_to_do);
         }
         note_status(&exported, response.status());
         if is_health || summarized.is_set() {

@@ -32,7 +32,7 @@ pub(crate) struct ApiError {
     pub(super) adapter_spoke: bool,
     pub(super) is_without_body: bool,
     /// The methods that the path knows.
-    pub(crate) allowed: Option<&'static str>,
+    pub(super) allowed: Option<&'static str>,
 }
 
 impl ApiError {
@@ -146,7 +146,7 @@ impl ApiError {
         self.answer()
     }
 
-    fn answer(&self) -> HttpResponse {
+    pub(crate) fn answer(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker\"");

@@ -24,3 +24,5 @@ mod instances;
 mod server;
 pub mod start;
 mod uaa;
+
+pub(crate) use chart::Outcome;

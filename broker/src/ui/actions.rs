@@ -26,6 +26,9 @@ use super::{
 };
 use crate::api::{ApiError, RequestKind, Run, basic_username, instance_id};
 
+/// The mark of an answer after which no operation is in progress, for the audit line.
+pub(crate) struct NothingToDo;
+
 /// A form has a token and a name.
 const LARGEST_FORM: usize = 4096;
 
@@ -120,9 +123,13 @@ pub(super) async fn perform(
     };
     the_page(&run)?.inventory().forget().await;
     let next = format!("/ui/instances/{instance}?notice={notice}");
-    Ok(HttpResponse::SeeOther()
+    let mut response = HttpResponse::SeeOther()
         .insert_header((header::LOCATION, next))
-        .finish())
+        .finish();
+    if ["up-to-date", "deleted"].contains(&notice) {
+        response.extensions_mut().insert(NothingToDo);
+    }
+    Ok(response)
 }
 
 /// The instance and the action of a path, if the page offers that.

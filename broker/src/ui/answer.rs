@@ -3,7 +3,7 @@
 use std::{error::Error, sync::LazyLock};
 
 use actix_web::{
-    HttpResponse, ResponseError,
+    HttpMessage, HttpResponse, ResponseError,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
@@ -15,6 +15,7 @@ use actix_web::{
 use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_config::UiAction;
+use odb_core::operations::RequestContext;
 use serde::Serialize;
 use tera::{Context, Tera};
 
@@ -151,6 +152,10 @@ impl ErrorView {
     /// The log has it as well.
     pub(super) fn of(error: &ApiError) -> Self {
         error.log();
+        Self::of_logged(error)
+    }
+
+    fn of_logged(error: &ApiError) -> Self {
         Self {
             status: error.status.as_u16(),
             code: error.code.to_string(),
@@ -190,32 +195,48 @@ impl ResponseError for PageError {
         self.0.status
     }
 
+    /// `secure` renders it.
     fn error_response(&self) -> HttpResponse {
-        #[derive(Serialize)]
-        struct Content<'a> {
-            error: ErrorView,
-            assets: &'a AssetNames,
-        }
-        let content = Content {
-            error: ErrorView::of(&self.0),
-            assets: &ASSETS,
-        };
-        let text = context(&content).and_then(|context| render("error.html", &context));
-        match text {
-            Ok(text) => {
-                let mut response = html(self.0.status, text);
-                if let Some(allowed) = self.0.allowed {
-                    let allowed = HeaderValue::from_static(allowed);
-                    response.headers_mut().insert(header::ALLOW, allowed);
-                }
-                response
-            }
-            Err(_) => HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR),
-        }
+        self.0.log();
+        HttpResponse::new(self.0.status)
     }
 }
 
-/// Adds the headers of every answer below the page.
+/// An error with the headers that the APIs give it.
+fn error_page(error: &ApiError, request: &str) -> HttpResponse {
+    #[derive(Serialize)]
+    struct Content<'a> {
+        error: ErrorView,
+        request: &'a str,
+        assets: &'a AssetNames,
+    }
+    let content = Content {
+        error: ErrorView::of_logged(error),
+        request,
+        assets: &ASSETS,
+    };
+    let text = context(&content).and_then(|context| render("error.html", &context));
+    let Ok(text) = text else {
+        return HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR);
+    };
+    let mut response = html(error.status, text);
+    let of_api = error.answer();
+    for name in [header::ALLOW, header::RETRY_AFTER] {
+        if let Some(value) = of_api.headers().get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    response
+}
+
+/// The error of an answer, of a view or of what reads its request.
+fn error_of<B>(response: &ServiceResponse<B>) -> Option<&ApiError> {
+    let error = response.response().error()?;
+    let of_view = error.as_error::<PageError>().map(|PageError(error)| error);
+    of_view.or_else(|| error.as_error::<ApiError>())
+}
+
+/// Adds the headers of every answer below the page, and renders errors.
 pub(super) async fn secure(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -225,14 +246,23 @@ pub(super) async fn secure(
         Some(ApiError::not_found("This page does not exist."))
     } else if is_forged(request.method(), request.path(), request.headers()) {
         Some(forbidden(
-            "The request comes from another site. Open the page itself.",
+            "The request comes from another site, or a proxy has changed its host. Open the page itself.",
         ))
     } else {
         None
     };
-    let mut response = match error {
-        Some(error) => request.into_response(PageError(error).error_response()),
-        None => next.call(request).await?.map_into_boxed_body(),
+    let id = request.extensions().get::<RequestContext>().cloned();
+    let id = id.map(|context| context.request.to_string());
+    let id = id.unwrap_or_default();
+    let mut response = if let Some(error) = error {
+        error.log();
+        request.into_response(error_page(&error, &id))
+    } else {
+        let response = next.call(request).await?.map_into_boxed_body();
+        match error_of(&response).map(|error| error_page(error, &id)) {
+            Some(rendered) => response.into_response(rendered),
+            None => response,
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in [
@@ -264,8 +294,8 @@ mod tests {
     #[test]
     fn every_template_can_be_read_and_escapes_values() {
         assert_eq!(TERA.get_template_names().count(), TEMPLATES.len());
-        let error = PageError(ApiError::not_found("<script>alert(1)</script>"));
-        let body = error.error_response().into_body();
+        let error = ApiError::not_found("<script>alert(1)</script>");
+        let body = error_page(&error, "r").into_body();
         let body = body.try_into_bytes().unwrap();
         let text = std::str::from_utf8(&body).unwrap();
         assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");

@@ -37,18 +37,24 @@ fn digest(text: &str) -> String {
     })
 }
 
-/// `GET /ui/assets/{name}`.
+/// `GET /ui/assets/{name}`. During an update, a page of another version may be answered by this process: its names get
+/// the present contents, which browsers do not keep.
 pub(super) async fn asset(name: Path<String>) -> Result<HttpResponse, PageError> {
-    let (content_type, text) = if *name == ASSETS.stylesheet {
-        ("text/css; charset=utf-8", STYLESHEET)
-    } else if *name == ASSETS.script {
-        ("text/javascript; charset=utf-8", SCRIPT)
+    let is = |end| name.starts_with("page-") && name.ends_with(end);
+    let (exact, content_type, text) = if is(".css") {
+        (&ASSETS.stylesheet, "text/css; charset=utf-8", STYLESHEET)
+    } else if is(".js") {
+        (&ASSETS.script, "text/javascript; charset=utf-8", SCRIPT)
     } else {
         return Err(ApiError::not_found("This file does not exist.").into());
     };
-    let lasting = HeaderValue::from_static("private, max-age=31536000, immutable");
+    let cache = if *name == *exact {
+        "private, max-age=31536000, immutable"
+    } else {
+        "no-store"
+    };
     Ok(HttpResponse::Ok()
         .content_type(content_type)
-        .insert_header((header::CACHE_CONTROL, lasting))
+        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static(cache)))
         .body(text))
 }

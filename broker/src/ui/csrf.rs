@@ -88,7 +88,7 @@ pub(super) fn is_forged(method: &Method, path: &str, headers: &HeaderMap) -> boo
 }
 
 /// Sites cannot set these headers. The origin counts only without the other one: a proxy may have changed the host.
-pub(crate) fn is_of_another_site(headers: &HeaderMap) -> bool {
+fn is_of_another_site(headers: &HeaderMap) -> bool {
     if let Some(site) = text(headers, "sec-fetch-site") {
         return !["same-origin", "none"].contains(&site);
     }

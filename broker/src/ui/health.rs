@@ -2,6 +2,7 @@
 
 use actix_web::{HttpResponse, http::header};
 use jiff::{SignedDuration, Timestamp};
+use odb_core::finding::Severity;
 use serde::Serialize;
 
 use super::{
@@ -12,6 +13,7 @@ use super::{
 use crate::{
     api::{ApiError, Run, examined},
     preflight::{
+        Outcome,
         certificates::{day, days_left},
         doctor::Diagnosis,
     },
@@ -110,7 +112,7 @@ impl Report {
             let name = subject.to_string();
             let probe = Probe {
                 name: row.probe.to_string(),
-                result: result(row.marks().1),
+                result: result(&row.outcome),
                 text: pieces(row.text()),
                 took: row.took.map(|took| format!("{} ms", took.as_millis())),
             };
@@ -125,7 +127,7 @@ impl Report {
         let findings = diagnosis
             .findings()
             .map(|(subject, row, finding)| FindingView {
-                tone: result(row.marks().1).tone,
+                tone: result(&row.outcome).tone,
                 code: finding.code.to_string(),
                 what: format!("{subject}, {}", row.probe),
                 tried: pieces(&finding.tried),
@@ -156,12 +158,14 @@ impl Report {
     }
 }
 
-fn result(word: &str) -> Toned {
-    match word {
-        "fine" => Toned::new("fine", Tone::Good),
-        "not-asked" => Toned::new("not checked", Tone::Plain),
-        "warning" => Toned::new("warning", Tone::Busy),
-        _ => Toned::new("error", Tone::Bad),
+fn result(outcome: &Outcome) -> Toned {
+    match outcome {
+        Outcome::Fine(_) => Toned::new("fine", Tone::Good),
+        Outcome::NotAsked(_) => Toned::new("not checked", Tone::Plain),
+        Outcome::Found(finding) => match finding.severity {
+            Severity::Warning => Toned::new("warning", Tone::Busy),
+            Severity::Error => Toned::new("error", Tone::Bad),
+        },
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) async fn show(
     let is_gone = |error: &ApiError| error.status == StatusCode::NOT_FOUND;
     if entry.as_ref().is_err_and(is_gone) && matches!(operation, Ok(None)) {
         return Err(ApiError::not_found(
-            "Neither the platform nor the Director knows this service instance.",
+            "This service instance is listed neither by the platform nor by the Director.",
         )
         .into());
     }
@@ -120,7 +120,7 @@ pub(super) async fn show(
     page(&run, "instances", "instance.html", &content)
 }
 
-/// What an action has done, as the page says it after the redirect.
+/// What an action has done, as the page shows it after the redirect.
 fn notice(query: &Parameters) -> Option<&'static str> {
     Some(match query.get("notice")? {
         "upgrade" => "The upgrade has begun.",

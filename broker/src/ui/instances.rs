@@ -268,8 +268,8 @@ mod tests {
         serde_json::from_value(entry).unwrap()
     }
 
-    fn shown(wanted: &Wanted, entries: Vec<InventoryEntry>) -> Content {
-        wanted.content(&entries, Vec::new(), Timestamp::UNIX_EPOCH)
+    fn shown(wanted: &Wanted, entries: &[InventoryEntry]) -> Content {
+        wanted.content(entries, Vec::new(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -277,13 +277,13 @@ mod tests {
         let failed = json!({ "name": "Beta", "space_name": "prod",
             "operation": { "kind": "upgrade", "state": "failed" } });
         let outdated = json!({ "name": "alpha", "up_to_date": false });
-        let entries = vec![entry("i1", &failed), entry("i2", &outdated)];
+        let entries = [entry("i1", &failed), entry("i2", &outdated)];
         let all = Wanted {
             page: 1,
             ..Wanted::default()
         };
 
-        let content = shown(&all, entries.clone());
+        let content = shown(&all, &entries);
         let names: Vec<&str> = content.rows.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["alpha", "Beta"]);
         let counts: Vec<usize> = content.tabs.iter().map(|tab| tab.count).collect();
@@ -294,13 +294,14 @@ mod tests {
             state: Some(State::Failed),
             ..all.clone()
         };
-        let content = shown(&by_text, entries);
+        let content = shown(&by_text, &entries);
         assert_eq!((content.found, &*content.rows[0].id), (1, "i1"));
         assert_eq!(content.tabs[0].href, "/ui?q=PROD");
 
         let many = (0..120).map(|number| entry(&format!("i{number:03}"), &json!({})));
         let last = Wanted { page: 9, ..all };
-        let content = shown(&last, many.collect());
+        let many: Vec<InventoryEntry> = many.collect();
+        let content = shown(&last, &many);
         assert_eq!(
             (content.first, content.last, content.found),
             (101, 120, 120)

@@ -1,7 +1,14 @@
 //! `GET /ui/instances/{instance}/events`: the operation in progress as server-sent events, each with the part of the
 //! page that it replaces. The stream ends with the operation, and when the broker stops.
 
-use std::{fmt::Write, rc::Rc, time::Duration};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    fmt::Write,
+    rc::Rc,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -9,31 +16,42 @@ use actix_web::{
     web::{Bytes, Path},
 };
 use futures_util::{Stream, stream};
+use jiff::SignedDuration;
 use odb_api_types::{code::Code, ids::InstanceId, management::OperationStatus};
 use odb_clients::http::Call;
 use odb_config::UiAction;
 use odb_core::operations::Operations;
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
-    time::{Instant, MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval, interval_at, sleep_until},
 };
 
 use super::{
     answer::{PageError, offers, part, the_page},
     instance::OperationView,
+    latest::Latest,
 };
 use crate::api::{Activity, ApiError, InFlight, Run, instance_id};
 
-/// How often the operation is looked at. A reconciler's snapshot is in memory.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often a stream looks for news.
+const PACE: Duration = Duration::from_secs(1);
 
-/// A comment after this long without an event: routers keep the connection, and a browser that has left is noticed.
+/// How old a state may be that this process carries out: it is in memory.
+const OLDEST_IN_MEMORY: SignedDuration = SignedDuration::from_millis(500);
+
+/// How old another state may be. Without a record, it takes several requests to the Director.
+const OLDEST: SignedDuration = SignedDuration::from_secs(5);
+
+/// After this many reads that failed in a row, the reader learns that the state may be old.
+const FAILURES: usize = 3;
+
+/// A comment at this pace: routers keep the connection, and a browser that has disconnected is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// A stream ends after this long. The browser connects again.
 const LONGEST: Duration = Duration::from_mins(30);
 
-const LOOK_LIMIT: Duration = Duration::from_secs(20);
+const READ_LIMIT: Duration = Duration::from_secs(20);
 
 const WAITING: usize = 2;
 
@@ -54,9 +72,10 @@ pub(super) async fn events(
     let (events, sent) = mpsc::channel(WAITING);
     let follower = Follower {
         operations: run.app.operations.clone(),
-        instance,
         is_cancel_offered: offers(&run, UiAction::Cancel),
         events,
+        latest: the_page(&run)?.followed().of(&instance),
+        instance,
         _permit: permit,
     };
     let stopping = run.app.lifecycle.stopping();
@@ -83,69 +102,118 @@ fn body(
     })
 }
 
+/// The state of each operation that is followed. The streams of one instance share it.
+#[derive(Debug, Default)]
+pub(super) struct Followed(Mutex<HashMap<InstanceId, Weak<Latest<State>>>>);
+
+#[derive(Debug, PartialEq)]
+enum State {
+    Known(Option<OperationStatus>),
+    /// An upstream has failed.
+    Unknown,
+}
+
+impl State {
+    /// The Director's tasks decide about an operation without a record.
+    fn oldest(&self) -> SignedDuration {
+        match self {
+            Self::Known(Some(status)) if status.kind.is_some() => OLDEST_IN_MEMORY,
+            Self::Known(_) | Self::Unknown => OLDEST,
+        }
+    }
+}
+
+impl Followed {
+    fn of(&self, instance: &InstanceId) -> Arc<Latest<State>> {
+        let mut followed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.retain(|_, latest| latest.strong_count() > 0);
+        if let Some(latest) = followed.get(instance).and_then(Weak::upgrade) {
+            return latest;
+        }
+        let latest = Arc::default();
+        followed.insert(instance.clone(), Arc::downgrade(&latest));
+        latest
+    }
+}
+
 struct Follower {
     operations: Operations,
     instance: InstanceId,
     is_cancel_offered: bool,
     events: mpsc::Sender<Bytes>,
+    latest: Arc<Latest<State>>,
     _permit: OwnedSemaphorePermit,
 }
 
 /// The reader has disconnected.
-struct Gone;
+struct Disconnected;
 
 impl Follower {
     /// Sends each change until the operation ends, or the browser disconnects.
     async fn follow(self) {
-        let end = Instant::now() + LONGEST;
-        let mut looks = interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut shown = None;
-        let mut last_sent = Instant::now();
-        while Instant::now() < end {
-            let look = async {
-                looks.tick().await;
-                self.latest().await
-            };
-            let latest = tokio::select! {
-                latest = look => latest,
+        let start = Instant::now();
+        let mut heartbeats = interval_at(start + HEARTBEAT, HEARTBEAT);
+        let changes = self.send_changes();
+        tokio::pin!(changes);
+        loop {
+            tokio::select! {
+                _ = &mut changes => return,
                 () = self.events.closed() => return,
-            };
-            // An upstream that fails does not end the stream.
-            let news = latest.filter(|latest| shown.as_ref() != Some(latest));
-            let Some(latest) = news else {
-                if last_sent.elapsed() >= HEARTBEAT {
-                    if self.send(":\n\n".to_owned()).await.is_err() {
-                        return;
-                    }
-                    last_sent = Instant::now();
+                () = sleep_until(start + LONGEST) => return,
+                _ = heartbeats.tick() => {
+                    // With events that wait to be read, it is not needed.
+                    let _ = self.events.try_send(Bytes::from_static(b":\n\n"));
                 }
-                continue;
-            };
-            let view =
-                OperationView::of(&self.instance, Ok(latest.clone()), self.is_cancel_offered);
-            let Ok(html) = part("operation.html", &view) else {
-                return;
-            };
-            let is_over = !view.is_in_progress;
-            let name = if is_over { "end" } else { "operation" };
-            if self.send(event(name, &html)).await.is_err() || is_over {
-                return;
             }
-            shown = Some(latest);
-            last_sent = Instant::now();
         }
     }
 
-    /// `None` if it is unknown for now.
-    async fn latest(&self) -> Option<Option<OperationStatus>> {
-        let call = Call::within(LOOK_LIMIT);
-        let latest = self.operations.engine().operation(&call, &self.instance);
-        latest.await.ok()
+    async fn send_changes(&self) -> Result<(), Disconnected> {
+        let mut pace = interval(PACE);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut shown: Option<Arc<State>> = None;
+        let mut oldest = OLDEST;
+        let mut failures = 0;
+        loop {
+            pace.tick().await;
+            let Ok(latest) = self.latest.get(oldest, self.read()).await;
+            let state = latest.value;
+            oldest = state.oldest();
+            let State::Known(status) = &*state else {
+                failures += 1;
+                if failures == FAILURES {
+                    self.send(event("unknown", "unknown")).await?;
+                    // The next state is news, even if it is the same.
+                    shown = None;
+                }
+                continue;
+            };
+            failures = 0;
+            if shown.as_ref() == Some(&state) {
+                continue;
+            }
+            let status = Ok(status.clone());
+            let view = OperationView::of(&self.instance, status, self.is_cancel_offered);
+            let Ok(html) = part("operation.html", &view) else {
+                return Ok(());
+            };
+            if !view.is_in_progress {
+                return self.send(event("end", &html)).await;
+            }
+            self.send(event("operation", &html)).await?;
+            shown = Some(state);
+        }
     }
 
-    async fn send(&self, text: String) -> Result<(), Gone> {
-        self.events.send(text.into()).await.map_err(|_| Gone)
+    async fn read(&self) -> Result<State, Infallible> {
+        let call = Call::within(READ_LIMIT);
+        let status = self.operations.engine().operation(&call, &self.instance);
+        Ok(status.await.map_or(State::Unknown, State::Known))
+    }
+
+    async fn send(&self, text: String) -> Result<(), Disconnected> {
+        let sent = self.events.send(text.into()).await;
+        sent.map_err(|_| Disconnected)
     }
 }
 

@@ -35,7 +35,7 @@ use actix_web::{
 
 use crate::api::ApiError;
 
-pub(crate) use csrf::is_of_another_site;
+pub(crate) use actions::NothingToDo;
 pub use page::Page;
 
 const PREFIX: &str = "/ui";

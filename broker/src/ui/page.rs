@@ -7,7 +7,7 @@ use odb_api_types::management::InventoryEntry;
 use odb_config::{BasicCredentials, Ui, UiAction};
 use tokio::sync::Semaphore;
 
-use super::{csrf::FormTokens, health::Report, latest::Latest};
+use super::{csrf::FormTokens, health::Report, latest::Latest, live::Followed};
 use crate::api::RecentChanges;
 
 /// How many event streams may be open at once. Each holds a connection.
@@ -21,27 +21,27 @@ pub struct Page {
     recent_changes: RecentChanges,
     tokens: FormTokens,
     streams: Arc<Semaphore>,
+    followed: Followed,
     inventory: Latest<Vec<InventoryEntry>>,
     report: Latest<Report>,
 }
 
 impl Page {
-    pub fn new(ui: Ui, of_broker: &BasicCredentials) -> Self {
-        let password = ui.credentials.as_ref().unwrap_or(of_broker).password();
+    pub fn new(ui: Ui) -> Self {
         Self {
-            tokens: FormTokens::of(password),
+            tokens: FormTokens::of(ui.credentials.password()),
             ui,
             started: Timestamp::now(),
             recent_changes: RecentChanges::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
+            followed: Followed::default(),
             inventory: Latest::default(),
             report: Latest::default(),
         }
     }
 
-    /// The credentials of its own, if it has any.
-    pub(crate) fn credentials(&self) -> Option<&BasicCredentials> {
-        self.ui.credentials.as_ref()
+    pub(crate) fn credentials(&self) -> &BasicCredentials {
+        &self.ui.credentials
     }
 
     pub(crate) fn recent_changes(&self) -> &RecentChanges {
@@ -58,6 +58,10 @@ impl Page {
 
     pub(super) fn streams(&self) -> &Arc<Semaphore> {
         &self.streams
+    }
+
+    pub(super) fn followed(&self) -> &Followed {
+        &self.followed
     }
 
     pub(super) fn inventory(&self) -> &Latest<Vec<InventoryEntry>> {

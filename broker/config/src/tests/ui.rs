@@ -1,5 +1,7 @@
 //! The section `ui`.
 
+use secrecy::ExposeSecret;
+
 use super::*;
 
 fn with(ui: &str) -> String {
@@ -10,18 +12,22 @@ fn with(ui: &str) -> String {
 fn the_page_is_there_if_it_is_switched_on_and_offers_what_is_listed() {
     for (ui, expected) in [
         ("{}", None),
-        ("{enabled: false, username: a, password: b}", None),
-        ("{enabled: true}", Some((None, vec![]))),
+        ("{enabled: false}", None),
+        ("{enabled: false, username: a}", None),
+        ("{enabled: false, actions: [cancel]}", None),
+        (
+            "{enabled: true, username: ada, password: b}",
+            Some(("ada", vec![])),
+        ),
         (
             "{enabled: true, username: ada, password: b, actions: [cancel, upgrade]}",
-            Some((Some("ada"), vec![UiAction::Upgrade, UiAction::Cancel])),
+            Some(("ada", vec![UiAction::Upgrade, UiAction::Cancel])),
         ),
     ] {
         let page = parse(&with(ui)).unwrap().config.ui;
         let found = page.as_ref().map(|page| {
-            let credentials = page.credentials.as_ref();
             let actions: Vec<UiAction> = page.actions.iter().copied().collect();
-            (credentials.map(BasicCredentials::username), actions)
+            (page.credentials.username(), actions)
         });
         assert_eq!(found, expected, "{ui}");
     }
@@ -29,24 +35,41 @@ fn the_page_is_there_if_it_is_switched_on_and_offers_what_is_listed() {
 
 #[test]
 fn what_cannot_work_is_refused() {
+    let config = parse(&minimal()).unwrap().config;
+    let of_broker = &config.broker.credentials;
+    let (username, password) = (of_broker.username(), of_broker.password().expose_secret());
+    let same = format!("{{enabled: true, username: {username}, password: {password}}}");
     for (ui, expected) in [
-        ("{enabled: true, username: a}", "`ui.password` is missing"),
-        ("{enabled: true, password: a}", "`ui.username` is missing"),
+        (
+            "{enabled: true}",
+            &["`ui.username` is missing", "`ui.password` is missing"][..],
+        ),
+        (
+            "{enabled: true, username: a}",
+            &["`ui.password` is missing"],
+        ),
+        (
+            "{enabled: true, password: a}",
+            &["`ui.username` is missing"],
+        ),
+        (
+            "{enabled: true, actions: [cancel], password: a}",
+            &["`ui.username` is missing"],
+        ),
         (
             "{enabled: true, username: 'a:b', password: c}",
-            "has a colon",
+            &["has a colon"],
         ),
-        (
-            "{enabled: true, actions: [cancel]}",
-            "needs credentials of the page's own",
-        ),
+        (&same, &["is the broker's"]),
         (
             "{enabled: true, username: a, password: b, actions: [recreate]}",
-            "supported are `upgrade`, `cancel`, `delete`",
+            &["supported are `upgrade`, `cancel`, `delete`"],
         ),
     ] {
         let found = findings(&with(ui));
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains(expected), "{found:?}");
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found:?}");
+        }
     }
 }

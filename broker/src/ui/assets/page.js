@@ -5,11 +5,13 @@ const operation = document.querySelector("#operation[data-events]");
 
 if (operation) {
   const announcement = document.getElementById("announcement");
+  const unknown = document.getElementById("unknown");
   let events = null;
 
   const replace = (event) => {
     const focused = operation.contains(document.activeElement) ? document.activeElement.id : "";
     operation.innerHTML = event.data;
+    unknown.hidden = true;
     if (focused) {
       document.getElementById(focused)?.focus();
     }
@@ -27,6 +29,9 @@ if (operation) {
   const follow = () => {
     events = new EventSource(operation.dataset.events);
     events.addEventListener("operation", replace);
+    events.addEventListener("unknown", () => {
+      unknown.hidden = false;
+    });
     events.addEventListener("end", (event) => {
       replace(event);
       close();

@@ -40,7 +40,8 @@ async fn each_stage_is_an_event_until_the_operation_ends() {
     let mut events = stream(&operator, &instance).await;
     assert_eq!(events.status(), 200);
     assert_eq!(events.headers()["content-type"], "text/event-stream");
-    let first = read_until(&mut events, "\n\n").await;
+    let first = read_until(&mut events, "Cancel the operation").await;
+    let first = first.trim_start_matches(":\n\n");
     assert!(first.starts_with("event: operation\ndata: "), "{first}");
     assert!(
         first.contains("Deploy") && first.contains("running"),
@@ -54,7 +55,7 @@ async fn each_stage_is_an_event_until_the_operation_ends() {
     }
     let (_, end) = rest
         .split_once("event: end")
-        .expect("the last event says so");
+        .expect("the last event is the end");
     assert!(
         end.contains("health-check") && end.contains("succeeded"),
         "{end}"

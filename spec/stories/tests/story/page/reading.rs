@@ -66,11 +66,11 @@ async fn an_instance_shows_its_operation_and_what_an_upgrade_would_change_withou
         .provision_to_the_end(&instance, &order)
         .await;
     broker.stop().await;
-    let changed = foundation.broker().with("/ui", super::everything()).with(
+    let larger = foundation.broker().with("/ui", super::everything()).with(
         "/service_catalog/plans/0/instance_groups/0/vm_type",
         "large".into(),
     );
-    let broker = changed.start().await;
+    let broker = larger.start().await;
     let operator = super::operator(&foundation, &broker);
 
     let path = format!("/ui/instances/{instance}");
