@@ -134,17 +134,15 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces.filter(|piece| !piece.text.is_empty()).collect()
 }
 
-/// The commands that remove the platform's entry of an instance. Its user has chosen the name.
+/// The commands that remove the platform's entry of an instance, whose user has chosen the name. Another space may have
+/// an instance of that name: without the space there is no command.
 pub(super) fn purge_command(entry: &InventoryEntry) -> Option<String> {
     let name = quoted(entry.name.as_deref()?);
-    let target = match (&entry.organization_name, &entry.space_name) {
-        (Some(organization), Some(space)) => {
-            let (organization, space) = (quoted(organization), quoted(space));
-            format!("cf target -o {organization} -s {space} && ")
-        }
-        _ => String::new(),
-    };
-    Some(format!("{target}cf purge-service-instance {name}"))
+    let organization = quoted(entry.organization_name.as_deref()?);
+    let space = quoted(entry.space_name.as_deref()?);
+    Some(format!(
+        "cf target -o {organization} -s {space} && cf purge-service-instance {name}"
+    ))
 }
 
 /// The text as one word of a shell.
