@@ -29,7 +29,7 @@ async fn a_large_fleet_is_paged_and_counted() {
     assert!(last.contains("2001–2002 of 2002"), "{last}");
     let found = view(&operator, "/ui?q=pattern-").await;
     assert!(found.contains("1–2 of 2"), "{found}");
-    let failed = view(&operator, "/ui?state=failed&plan=small").await;
+    let failed = view(&operator, "/ui?state=failed").await;
     let rows = failed.matches("<th scope=\"row\">").count();
     assert_eq!(failed.matches("failed, began").count(), rows, "{failed}");
     assert_eq!(rows, 50, "there are that many: {failed}");
