@@ -59,9 +59,10 @@ pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subjec
     .await
 }
 
-/// Something of the instance is still in progress.
+/// Something of the instance is still in progress, or the machine was too busy for the few seconds of a request here.
+/// Platforms repeat such a request.
 fn is_busy(answer: &Response) -> bool {
-    answer.status == 422 && answer.error() == "ConcurrencyError"
+    answer.status == 429 || answer.status == 422 && answer.error() == "ConcurrencyError"
 }
 
 /// No order was deployed twice, and no step of an operation was begun twice.
