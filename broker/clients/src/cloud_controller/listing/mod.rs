@@ -1,8 +1,8 @@
 //! Service instances as a stream of pages. Memory holds only a few pages, each instance appears once, and a list that
 //! changes during the read hides none.
 //!
-//! The client reads a list newest first and its first page before the others, so that concurrent changes show. It then
-//! reads the list again and returns only new entries. `tally` has the entries, and judges whether some may be missing.
+//! The client reads a list newest first and its first page before the others and after them, so that concurrent changes
+//! show. It then reads the list again and returns only new entries. `tally` has the entries, and judges whether some may be missing.
 
 mod tally;
 
@@ -183,7 +183,13 @@ struct Pass {
     list: Arc<InstanceList>,
     /// From 1, of this list.
     number: u32,
-    pages: BoxStream<'static, Result<InstancePage>>,
+    pages: BoxStream<'static, Result<Read>>,
+}
+
+enum Read {
+    Page(InstancePage),
+    /// The first page, after all others.
+    FirstAgain(InstancePage),
 }
 
 impl Listing {
@@ -197,9 +203,17 @@ impl Listing {
                 self.begin(Arc::new(list), 1);
                 continue;
             };
-            let Some(page) = pass.pages.try_next().await? else {
-                self.end(pass)?;
-                continue;
+            let page = match pass.pages.try_next().await? {
+                Some(Read::Page(page)) => page,
+                Some(Read::FirstAgain(page)) => {
+                    self.tally.close(&page);
+                    self.pass = Some(pass);
+                    continue;
+                }
+                None => {
+                    self.end(pass)?;
+                    continue;
+                }
             };
             let mut fresh = self.tally.take(page);
             if !self.spaces.is_empty() {
@@ -264,20 +278,26 @@ impl Reader {
         self.api().connection().failure(self.path(list), kind)
     }
 
-    fn pages(&self, list: Arc<InstanceList>) -> BoxStream<'static, Result<InstancePage>> {
+    fn pages(&self, list: Arc<InstanceList>) -> BoxStream<'static, Result<Read>> {
         let reader = self.clone();
         let pages = async move {
             let first = reader.page(&list, 1).await?;
             if first.pages > MOST_PAGES {
                 return Err(reader.failure(&list, FailureKind::EndlessList));
             }
+            let (last_reader, last_list, is_long) = (reader.clone(), list.clone(), first.pages > 1);
             let others = stream::iter(2..=first.pages)
                 .map(move |number| {
                     let (reader, list) = (reader.clone(), list.clone());
-                    async move { reader.page(&list, number).await }
+                    async move { reader.page(&list, number).await.map(Read::Page) }
                 })
                 .buffered(PAGES_AT_ONCE);
-            Ok(stream::once(ready(Ok(first))).chain(others))
+            let again = stream::iter(is_long.then_some(1)).then(move |number| {
+                let (reader, list) = (last_reader.clone(), last_list.clone());
+                async move { reader.page(&list, number).await.map(Read::FirstAgain) }
+            });
+            let first = stream::once(ready(Ok(Read::Page(first))));
+            Ok(first.chain(others).chain(again))
         };
         stream::once(pages).try_flatten().boxed()
     }

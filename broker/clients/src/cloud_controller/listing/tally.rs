@@ -1,9 +1,9 @@
 //! The entries seen of a list, and whether some may be missing.
 //!
-//! With the newest first, an entry moves towards the end only: by the number of new entries, less the deleted newer
-//! ones. So if each page has the same total, and the first page was read before all others, an entry that has moved
-//! from an unread page to a read one has pushed another one from page to page: that one is seen twice. With the oldest
-//! first this does not hold: one entry deleted and another added between two pages hide a third without a sign.
+//! New entries come first. So if the first entry and the total are the same before and after all other pages are read, no
+//! new entry is left and none of the former ones is gone. A page with that total was then read while there was no other
+//! new entry either: every page is one of the same list. It does not suffice to look for entries that are seen twice: an
+//! entry that another one has pushed to a read page may be deleted before it is seen again.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -19,6 +19,8 @@ pub(super) struct Tally {
     /// As the first page of the pass had it.
     total: Option<u64>,
     entries: u64,
+    /// The first entry of the list when the pass began.
+    head: Option<InstanceGuid>,
     has_changed: bool,
 }
 
@@ -31,6 +33,9 @@ impl Tally {
     }
 
     pub(super) fn take(&mut self, page: InstancePage) -> Vec<CfInstance> {
+        if self.total.is_none() {
+            self.head = head(&page);
+        }
         let total = *self.total.get_or_insert(page.total);
         self.has_changed |= total != page.total;
         self.entries += page.instances.len() as u64;
@@ -48,10 +53,19 @@ impl Tally {
         fresh
     }
 
+    /// Compares the first page at the end of a pass with the one at its beginning. A list of one page needs no such look.
+    pub(super) fn close(&mut self, first: &InstancePage) {
+        self.has_changed |= self.total != Some(first.total) || self.head != head(first);
+    }
+
     /// Whether a pass that has read all pages has missed nothing.
     pub(super) fn is_whole(&self) -> bool {
         !self.has_changed && self.total.is_none_or(|total| total == self.entries)
     }
+}
+
+fn head(page: &InstancePage) -> Option<InstanceGuid> {
+    page.instances.first().map(|entry| entry.guid.clone())
 }
 
 #[cfg(test)]
@@ -147,6 +161,7 @@ mod tests {
             count in 0_usize..60,
             per_page in 1_usize..8,
             happenings in happenings(),
+            last in vec(event(), 0..3),
             order in vec(any::<u32>(), 60),
         ) {
             let mut list = List::of(count, per_page);
@@ -163,6 +178,14 @@ mod tests {
                 pages.push((number, list.page(number)));
             }
             prop_assume!(pages.len() == pages[0].1.pages);
+            let is_long = pages.len() > 1;
+            if is_long {
+                for event in &last {
+                    list.suffer(event);
+                }
+                stayed.retain(|entry| list.entries.contains(entry));
+            }
+            let again = list.page(1);
             pages.sort_by_key(|(number, _)| *number);
 
             let mut tally = Tally::default();
@@ -170,6 +193,9 @@ mod tests {
             let mut given = BTreeSet::new();
             for (_, page) in pages {
                 given.extend(tally.take(page).into_iter().map(|instance| instance.guid));
+            }
+            if is_long {
+                tally.close(&again);
             }
 
             if tally.is_whole() {
@@ -212,6 +238,30 @@ mod tests {
 
         assert!(tally.is_whole());
         assert_eq!(given.len(), 4);
+    }
+
+    /// Each of two deletions is hidden by a new entry, and the entry that was pushed to another page is deleted.
+    #[test]
+    fn an_entry_that_deleted_ones_hide_is_noticed_by_the_second_look_at_the_first_page() {
+        let mut list = List::of(4, 1);
+        let mut tally = Tally::default();
+        tally.begin_pass();
+        let mut pages = vec![list.page(1), list.page(4)];
+        list.entries = vec![4, 3, 2, 1];
+        pages.insert(1, list.page(3));
+        list.entries = vec![5, 4, 2, 1];
+        pages.insert(1, list.page(2));
+        for page in pages {
+            tally.take(page);
+        }
+        assert!(
+            tally.is_whole(),
+            "all totals are equal, and none is seen twice"
+        );
+
+        tally.close(&list.page(1));
+
+        assert!(!tally.is_whole());
     }
 
     #[test]

@@ -18,10 +18,12 @@ async fn calls_of(foundation: &Foundation, broker: &Broker, path: &str) -> (Stri
     let latest = latest_call(foundation).await;
     let answer = broker.platform().manage(path).await;
     let asked = asked(foundation, latest).await;
-    let distinct: BTreeSet<_> = asked.iter().collect();
+    // The first page of a list is read at its beginning and at its end.
+    let others = asked.iter().filter(|call| !call.ends_with("page=1"));
+    let distinct: BTreeSet<_> = others.clone().collect();
     assert_eq!(
         distinct.len(),
-        asked.len(),
+        others.count(),
         "{path}: a call is repeated: {asked:#?}"
     );
     answer.expect_status(200);
@@ -30,8 +32,9 @@ async fn calls_of(foundation: &Foundation, broker: &Broker, path: &str) -> (Stri
 
 #[tokio::test]
 async fn five_thousand_instances_are_listed_checked_and_counted_without_repeated_calls() {
-    // Calls for the list, the orphans and the metrics: offerings and plans, then pages or counts.
-    let expected = [[2 + 10, 2 + 10, 2 + 2], [2 + 51, 2 + 51, 2 + 2]];
+    // Calls for the list, the orphans and the metrics: offerings and plans, then pages, the first one of
+    // each list twice, or counts. Version 2 has a list for each plan.
+    let expected = [[2 + 11, 2 + 11, 2 + 2], [2 + 53, 2 + 53, 2 + 2]];
     for (setup, expected) in both().into_iter().zip(expected) {
         let foundation = setup.without_processes().start().await;
         let broker = registered(&foundation).await;
