@@ -16,7 +16,7 @@ pub struct Namespace<'a> {
     pub secrets: &'a [Value],
     pub services: &'a [Value],
     pub ingresses: &'a [Value],
-    /// The nodes, whose addresses a Service of type NodePort has.
+    /// The nodes, whose addresses a Service of type `NodePort` has.
     pub nodes: &'a [Value],
 }
 
@@ -210,7 +210,7 @@ mod tests {
         let data = data
             .iter()
             .map(|(key, value)| ((*key).to_owned(), STANDARD.encode(value).into()));
-        json!({ "metadata": { "name": name }, "type": kind, "data": Map::from_iter(data) })
+        json!({ "metadata": { "name": name }, "type": kind, "data": data.collect::<Map<_, _>>() })
     }
 
     fn inputs(secrets: &[Value], services: &[Value], nodes: &[Value]) -> Inputs {
@@ -273,7 +273,7 @@ mod tests {
             "servicebinding.io/redis",
             &[("port", b"6379"), ("host", b"h")],
         );
-        let credentials = inputs(&[one.clone()], &[], &[]).of_service_binding();
+        let credentials = inputs(std::slice::from_ref(&one), &[], &[]).of_service_binding();
         assert_eq!(
             credentials.map(Value::from),
             Some(json!({ "port": 6379, "host": "h" }))

@@ -110,7 +110,10 @@ impl File {
             ),
             &mut problems,
         );
-        let token = keep(token(self.token, now, &mut warnings), &mut problems);
+        let token = keep(
+            token(self.token.as_ref(), now, &mut warnings),
+            &mut problems,
+        );
         match (server, authorities, token) {
             (Some(server), Some(authorities), Some(token)) if problems.is_empty() => Ok(Parsed {
                 credentials: Credentials {
@@ -219,11 +222,11 @@ fn authorities(
 
 /// A pasted line break is the commonest fault.
 fn token(
-    token: Option<SecretString>,
+    token: Option<&SecretString>,
     now: Timestamp,
     warnings: &mut Vec<CredentialsProblem>,
 ) -> Result<SecretString, CredentialsProblem> {
-    let given = token.as_ref().map(|token| token.expose_secret().trim());
+    let given = token.map(|token| token.expose_secret().trim());
     let text = given.filter(|text| !text.is_empty()).ok_or_else(|| {
         problem(
             "token",

@@ -41,7 +41,7 @@ pub struct Context {
 }
 
 /// The readiness of an object.
-pub fn readiness(object: &Object<'_>, context: &Context) -> Readiness {
+pub fn readiness(object: Object<'_>, context: &Context) -> Readiness {
     if object.is_being_deleted() {
         return Readiness::waiting("is being deleted");
     }

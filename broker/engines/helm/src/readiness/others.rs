@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Context, Object, Readiness};
 
 /// A claim that is bound late needs a pod, and its pod may be waited for elsewhere: neither waits for the other.
-pub(super) fn claim(object: &Object<'_>, context: &Context) -> Readiness {
+pub(super) fn claim(object: Object<'_>, context: &Context) -> Readiness {
     match object.text("/status/phase") {
         "Bound" => Readiness::Ready,
         "Lost" => Readiness::failed("has lost its volume"),
@@ -22,7 +22,7 @@ pub(super) fn claim(object: &Object<'_>, context: &Context) -> Readiness {
     }
 }
 
-pub(super) fn service(object: &Object<'_>) -> Readiness {
+pub(super) fn service(object: Object<'_>) -> Readiness {
     let kind = object.text("/spec/type");
     if kind == "ExternalName" {
         return Readiness::Ready;
@@ -39,7 +39,7 @@ pub(super) fn service(object: &Object<'_>) -> Readiness {
     Readiness::Ready
 }
 
-pub(super) fn ingress(object: &Object<'_>) -> Readiness {
+pub(super) fn ingress(object: Object<'_>) -> Readiness {
     if has_address(object) {
         Readiness::Ready
     } else {
@@ -48,7 +48,7 @@ pub(super) fn ingress(object: &Object<'_>) -> Readiness {
 }
 
 /// Helm takes any entry, also one with neither address nor name.
-fn has_address(object: &Object<'_>) -> bool {
+fn has_address(object: Object<'_>) -> bool {
     let entries = object.get("/status/loadBalancer/ingress");
     let mut entries = entries.and_then(Value::as_array).into_iter().flatten();
     entries.any(|entry| {
@@ -58,7 +58,7 @@ fn has_address(object: &Object<'_>) -> bool {
     })
 }
 
-pub(super) fn custom_resource_definition(object: &Object<'_>) -> Readiness {
+pub(super) fn custom_resource_definition(object: Object<'_>) -> Readiness {
     if object.condition("Established").is_some() {
         Readiness::Ready
     } else if let Some(refused) = object.condition_with("NamesAccepted", "False") {

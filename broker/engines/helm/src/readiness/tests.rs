@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Context, Object, Readiness, readiness};
 
 fn of(object: &Value) -> Readiness {
-    readiness(&Object(object), &Context::default())
+    readiness(Object(object), &Context::default())
 }
 
 fn ready(rows: &[(&str, Value)]) {
@@ -27,6 +27,10 @@ fn fails(rows: &[(&str, Value)]) {
 }
 
 /// A workload of generation 2.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the rows read better without references"
+)]
 fn workload(kind: &str, spec: Value, mut status: Value) -> Value {
     if status.get("observedGeneration").is_none() {
         status["observedGeneration"] = json!(2);
@@ -268,7 +272,7 @@ fn claims_are_bound_or_wait_for_their_pod() {
     ];
     for (phase, context, expected) in rows {
         assert_eq!(
-            readiness(&Object(&claim(phase)), context),
+            readiness(Object(&claim(phase)), context),
             expected,
             "{phase}"
         );
@@ -320,7 +324,7 @@ fn services_and_ingresses_need_an_address() {
         ..Context::default()
     };
     let ingress = json!({ "kind": "Ingress" });
-    assert!(!readiness(&Object(&ingress), &strict).is_ready());
+    assert!(!readiness(Object(&ingress), &strict).is_ready());
 }
 
 #[test]

@@ -9,7 +9,7 @@ const DEFAULT_UNAVAILABLE: &str = "25%";
 
 /// At least one replica has to be available, unless none is wanted: Helm calls a Deployment of one replica with
 /// `maxUnavailable: 1` ready before its pod is.
-pub(super) fn deployment(object: &Object<'_>) -> Readiness {
+pub(super) fn deployment(object: Object<'_>) -> Readiness {
     if let Some(failure) = object.condition("ReplicaFailure") {
         return Readiness::failed(format!("cannot make its pods: {}", failure.cause()));
     }
@@ -41,7 +41,7 @@ pub(super) fn deployment(object: &Object<'_>) -> Readiness {
 }
 
 /// The number of pods that may be unavailable during an update; percentages are rounded down.
-fn unavailable(object: &Object<'_>, wanted: i64) -> i64 {
+fn unavailable(object: Object<'_>, wanted: i64) -> i64 {
     if object.text("/spec/strategy/type") == "Recreate" {
         return 0;
     }
@@ -61,7 +61,7 @@ fn unavailable(object: &Object<'_>, wanted: i64) -> i64 {
 }
 
 /// Helm takes a set with `OnDelete` as ready at once. Here its pods have to be ready, of whatever version they are.
-pub(super) fn stateful_set(object: &Object<'_>) -> Readiness {
+pub(super) fn stateful_set(object: Object<'_>) -> Readiness {
     if !object.is_observed() {
         return not_observed();
     }
@@ -89,7 +89,7 @@ pub(super) fn stateful_set(object: &Object<'_>) -> Readiness {
     Readiness::Ready
 }
 
-pub(super) fn daemon_set(object: &Object<'_>) -> Readiness {
+pub(super) fn daemon_set(object: Object<'_>) -> Readiness {
     if !object.is_observed() {
         return not_observed();
     }
@@ -106,8 +106,8 @@ pub(super) fn daemon_set(object: &Object<'_>) -> Readiness {
     Readiness::Ready
 }
 
-/// A Deployment answers for its own ReplicaSets.
-pub(super) fn replica_set(object: &Object<'_>) -> Readiness {
+/// A Deployment answers for its own `ReplicaSet`s.
+pub(super) fn replica_set(object: Object<'_>) -> Readiness {
     if object.has_controller() {
         return Readiness::Ready;
     }
@@ -125,8 +125,8 @@ pub(super) fn replica_set(object: &Object<'_>) -> Readiness {
     Readiness::Ready
 }
 
-/// A CronJob answers for its own Jobs.
-pub(super) fn job(object: &Object<'_>) -> Readiness {
+/// A `CronJob` answers for its own Jobs.
+pub(super) fn job(object: Object<'_>) -> Readiness {
     let is_done =
         object.condition("Complete").is_some() || object.condition("SuccessCriteriaMet").is_some();
     let is_suspended = object.get("/spec/suspend") == Some(&Value::Bool(true));
@@ -140,7 +140,7 @@ pub(super) fn job(object: &Object<'_>) -> Readiness {
 }
 
 /// Its controller answers for a pod that has one.
-pub(super) fn pod(object: &Object<'_>) -> Readiness {
+pub(super) fn pod(object: Object<'_>) -> Readiness {
     if object.has_controller() || object.condition("Ready").is_some() {
         return Readiness::Ready;
     }
